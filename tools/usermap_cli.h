@@ -118,8 +118,7 @@ void print_entry(const struct cli_map *m);
 void print_bytes(const char *label, const unsigned char *bytes, uint32_t size);
 void print_map(struct cli *cli, const struct cli_map *m, const struct map_list *list, size_t i);
 void print_map_line(const struct um_map_info *info);
-json_t *cli_json_bytes(const unsigned char *bytes, uint32_t size);
-json_t *cli_json_entry(const struct cli_map *m);
+void cli_json_entry(struct jw *out, const struct cli_map *m);
 json_t *cli_json_map(struct cli *cli, const struct cli_map *m, const struct map_list *list,
 		     size_t i);
 void cli_json_map_line(struct jw *out, const struct um_map_info *info);

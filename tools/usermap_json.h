@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* The deepest: array of a batch, its object, array of maps, object, elements. */
@@ -31,6 +32,7 @@ void jw_open(struct jw *out, char bracket);
 void jw_close(struct jw *out);
 void jw_key(struct jw *out, const char *key);
 void jw_put(struct jw *out, json_t *value);
+void jw_bytes(struct jw *out, const unsigned char *bytes, uint32_t size);
 bool jw_error(struct jw *out, const char *text);
 void jw_begin(struct jw *out);
 void jw_end(struct jw *out);

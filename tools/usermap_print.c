@@ -95,37 +95,14 @@ void print_map(struct cli *cli, const struct cli_map *m, const struct map_list *
 		printf("\tfrozen\n");
 }
 
-/* The 256 strings "0x00" to "0xff" are made once; a dump only counts references. */
-static json_t *json_byte(unsigned char byte)
+void cli_json_entry(struct jw *out, const struct cli_map *m)
 {
-	static json_t *strings[256];
-	char text[5];
-
-	if (!strings[byte]) {
-		snprintf(text, sizeof(text), "0x%02x", byte);
-		strings[byte] = json_string(text);
-	}
-	return json_incref(strings[byte]);
-}
-
-json_t *cli_json_bytes(const unsigned char *bytes, uint32_t size)
-{
-	json_t *array = json_array();
-	uint32_t i;
-
-	for (i = 0; array && i < size; i++) {
-		if (json_array_append_new(array, json_byte(bytes[i]))) {
-			json_decref(array);
-			return NULL;
-		}
-	}
-	return array;
-}
-
-json_t *cli_json_entry(const struct cli_map *m)
-{
-	return json_pack("{s:o, s:o}", "key", cli_json_bytes(m->key, m->info.key_size), "value",
-			 cli_json_bytes(m->value, m->info.value_size));
+	jw_open(out, '{');
+	jw_key(out, "key");
+	jw_bytes(out, m->key, m->info.key_size);
+	jw_key(out, "value");
+	jw_bytes(out, m->value, m->info.value_size);
+	jw_close(out);
 }
 
 static json_t *type_value(const struct um_map_info *info)

@@ -93,7 +93,7 @@ static int dump_entries(struct cli *cli, struct cli_map *m, uint64_t *nr)
 		since = 0;
 		++*nr;
 		if (cli->json)
-			jw_put(&cli->out, cli_json_entry(m));
+			cli_json_entry(&cli->out, m);
 		else
 			print_entry(m);
 		if (ferror(stdout))
@@ -192,7 +192,7 @@ int cmd_lookup(struct cli *cli, struct args *args)
 	else if (err)
 		cli_err(cli, "lookup failed: %s", um_strerror(err, UM_LOOKUP));
 	else if (cli->json)
-		jw_put(&cli->out, cli_json_entry(&m));
+		cli_json_entry(&cli->out, &m);
 	else
 		print_entry(&m);
 close:
@@ -206,9 +206,15 @@ static void print_next(struct cli *cli, const struct cli_map *m, bool has_key,
 	uint32_t size = m->info.key_size;
 
 	if (cli->json) {
-		jw_put(&cli->out, json_pack("{s:o, s:o}", "key",
-					    has_key ? cli_json_bytes(m->key, size) : json_null(),
-					    "next_key", cli_json_bytes(next, size)));
+		jw_open(&cli->out, '{');
+		jw_key(&cli->out, "key");
+		if (has_key)
+			jw_bytes(&cli->out, m->key, size);
+		else
+			jw_put(&cli->out, json_null());
+		jw_key(&cli->out, "next_key");
+		jw_bytes(&cli->out, next, size);
+		jw_close(&cli->out);
 		return;
 	}
 	if (has_key)
