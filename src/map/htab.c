@@ -69,41 +69,82 @@ static __always_inline bool version_is(const struct place *p, uint32_t version)
 
 /* ---- look-up ---- */
 
-static __always_inline int lookup(const struct htab *h, const void *key, uint32_t key_size,
-				  void *value)
+/* Out of line, so that the common size needs no registers saved. */
+static __attribute__((noinline)) void copy_long_value(const struct htab *h, elem_idx e, void *value)
 {
-	struct place p;
+	copy_from_shared(value, elem_value(h, e), h->value_size);
+}
+
+static __always_inline void copy_value(const struct htab *h, elem_idx e, void *value)
+{
+	if (likely(h->value_size == 8))
+		copy_from_shared(value, elem_value(h, e), 8);
+	else
+		copy_long_value(h, e, value);
+}
+
+/* Overflow buckets, a tag that fits another key, writers in the way. */
+static __cold int lookup_further(const struct htab *h, const void *key, uint64_t hash, void *value)
+{
+	struct place p = { key, hash, &h->buckets[hash_bucket(hash, h->nr_buckets)],
+			   hash_tag(hash) };
 	struct slot s;
 	int tries;
 
-	place_of(h, key, key_size, &p);
 	for (tries = 0; tries < LOOKUP_TRIES; tries++) {
 		uint32_t version = read_version(&p);
-		bool sure, hit = find(h, &p, key_size, &s, &sure);
+		bool sure, hit = find(h, &p, h->key_size, &s, &sure);
 
-		if (!hit && likely(sure))
+		if (!hit && sure)
 			return -ENOENT;
-		if (hit && likely(h->value_size == 8))
-			copy_from_shared(value, elem_value(h, s.e), 8);
-		else if (hit)
-			copy_from_shared(value, elem_value(h, s.e), h->value_size);
+		if (hit)
+			copy_value(h, s.e, value);
 		if (version_is(&p, version))
 			return hit ? 0 : -ENOENT;
 	}
 	return -EAGAIN;
 }
 
+/* Straight through the home bucket: what nearly every look-up is. */
+static __always_inline int lookup(const struct htab *h, const void *key, uint32_t key_size,
+				  void *value)
+{
+	struct place p;
+	uint32_t version, mask;
+	elem_idx e;
+
+	place_of(h, key, key_size, &p);
+	version = read_version(&p);
+	mask = bucket_match(p.home, p.tag);
+	if (!mask && likely(!READ_ONCE(p.home->next)))
+		return -ENOENT;
+	if (likely(mask)) {
+		e = smp_load_acquire(&p.home->elem[__builtin_ctz(mask)]); /* order: htab-publish [acquire] */
+		if (likely(e - 1 < h->nr_elems && equal_shared(elem_key(h, e), key, key_size))) {
+			copy_value(h, e, value);
+			if (version_is(&p, version))
+				return 0;
+		}
+	}
+	return lookup_further(h, key, p.hash, value);
+}
+
+static __attribute__((noinline)) int lookup_4(const struct htab *h, const void *key, void *value)
+{
+	return lookup(h, key, 4, value);
+}
+
+static __attribute__((noinline)) int lookup_any(const struct htab *h, const void *key, void *value)
+{
+	return lookup(h, key, h->key_size, value);
+}
+
 /* The common key sizes have code of their own. */
 int um_htab_lookup(struct htab *h, const void *key, void *value)
 {
-	switch (h->key_size) {
-	case 8:
+	if (likely(h->key_size == 8))
 		return lookup(h, key, 8, value);
-	case 4:
-		return lookup(h, key, 4, value);
-	default:
-		return lookup(h, key, h->key_size, value);
-	}
+	return h->key_size == 4 ? lookup_4(h, key, value) : lookup_any(h, key, value);
 }
 
 int um_htab_lookup_locked(struct htab *h, struct call *c, const void *key, void *value)

@@ -78,29 +78,34 @@ void um_tokens_put(struct um_tokens *t, uint32_t cpu)
 
 bool um_tokens_none(const struct um_tokens *t, uint64_t *changes)
 {
-	uint64_t sum[2] = { 0, 0 }, word;
-	uint32_t i, pass, passes = t->nr_words > 1 ? 2 : 1;
+	uint64_t sum = 0, bits = 0, word;
+	uint32_t i;
 
-	/* several words are 0 at one instant if they are the same twice */
-	for (pass = 0; pass < passes; pass++)
-		for (i = 0; i < t->nr_words; i++) {
-			word = smp_load_acquire(&t->map[i]);
-			if ((uint32_t)word)
-				return false;
-			sum[pass] += word / CHANGE;
-		}
-	*changes = sum[0];
-	return passes == 1 || sum[0] == sum[1];
+	for (i = 0; i < t->nr_words; i++) {
+		word = smp_load_acquire(&t->map[i]);
+		bits |= (uint32_t)word;
+		sum += word / CHANGE;
+	}
+	*changes = sum;
+	return !bits;
+}
+
+/* One word is read at one instant; several need a second look. */
+static bool none_at_an_instant(const struct um_tokens *t)
+{
+	uint64_t first, second;
+
+	return um_tokens_none(t, &first) &&
+	       (t->nr_words == 1 || (um_tokens_none(t, &second) && first == second));
 }
 
 bool um_tokens_take(struct um_tokens *t, uint32_t cpu)
 {
 	uint32_t i, w, other, bits;
-	uint64_t changes;
 
 	if (likely(take_from(t, cpu)))
 		return true;
-	while (!um_tokens_none(t, &changes)) {
+	while (!none_at_an_instant(t)) {
 		for (i = 0; i < t->nr_words; i++) {
 			w = (cpu / 32 + i) % t->nr_words;
 			for (bits = (uint32_t)READ_ONCE(t->map[w]); bits; bits &= bits - 1) {

@@ -47,8 +47,9 @@ bool um_tokens_take(struct um_tokens *t, uint32_t cpu);
 void um_tokens_put(struct um_tokens *t, uint32_t cpu);
 
 /*
- * Were all bits 0 when looked at? *changes is then a number that is the same
- * at a later "true" only if they were 0 all the time between.
+ * Was every bit 0 when its word was read? *changes is then a number; if it is
+ * the same at two calls in a row, all bits were 0 at every moment from the end
+ * of the first to the start of the second.
  */
 bool um_tokens_none(const struct um_tokens *t, uint64_t *changes);
 
