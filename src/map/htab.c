@@ -24,9 +24,20 @@
 
 #define LOOKUP_TRIES 64
 
+static __attribute__((noinline)) bool long_key_is(const struct htab *h, elem_idx e, const void *key)
+{
+	return equal_shared(elem_key(h, e), key, h->key_size);
+}
+
+static __always_inline bool key_is(const struct htab *h, elem_idx e, const void *key)
+{
+	return likely(h->key_size == 8) ? equal_shared(elem_key(h, e), key, 8) :
+					  long_key_is(h, e, key);
+}
+
 /* Find @p's key. *sure: if it is absent, that needs no look at the version. */
-static __always_inline bool find(const struct htab *h, const struct place *p, uint32_t key_size,
-				 struct slot *s, bool *sure)
+static __always_inline bool find(const struct htab *h, const struct place *p, struct slot *s,
+				 bool *sure)
 {
 	struct bucket *b;
 	uint32_t hops, mask, i;
@@ -40,8 +51,7 @@ static __always_inline bool find(const struct htab *h, const struct place *p, ui
 			elem_idx e = smp_load_acquire(&b->elem[i]); /* order: htab-publish [acquire] */
 
 			*sure = false;
-			if (likely(e && e <= h->nr_elems) &&
-			    equal_shared(elem_key(h, e), p->key, key_size)) {
+			if (likely(e - 1 < h->nr_elems) && key_is(h, e, p->key)) {
 				*s = (struct slot){ b, i, e };
 				return true;
 			}
@@ -93,7 +103,7 @@ static __cold int lookup_further(const struct htab *h, const void *key, uint64_t
 
 	for (tries = 0; tries < LOOKUP_TRIES; tries++) {
 		uint32_t version = read_version(&p);
-		bool sure, hit = find(h, &p, h->key_size, &s, &sure);
+		bool sure, hit = find(h, &p, &s, &sure);
 
 		if (!hit && sure)
 			return -ENOENT;
@@ -155,10 +165,10 @@ int um_htab_lookup_locked(struct htab *h, struct call *c, const void *key, void 
 	int err;
 
 	place_of(h, key, h->key_size, &p);
-	err = um_bucket_lock(h->a, c->rec, &p.home->lock, bucket_nr(h, p.home), c->cpu);
+	err = um_bucket_lock(h->a, c->rec, &p.home->lock, bucket_nr(h, p.home));
 	if (err)
 		return err;
-	hit = find(h, &p, h->key_size, &s, &sure);
+	hit = find(h, &p, &s, &sure);
 	if (hit)
 		copy_from_shared(value, elem_value(h, s.e), h->value_size);
 	um_bucket_unlock(h->a, c->rec, &p.home->lock);
@@ -173,7 +183,7 @@ void *um_htab_lookup_ref(struct htab *h, const void *key)
 	place_of(h, key, h->key_size, &p);
 	for (;;) {
 		uint32_t version = read_version(&p);
-		bool sure, hit = find(h, &p, h->key_size, &s, &sure);
+		bool sure, hit = find(h, &p, &s, &sure);
 
 		if (!hit && sure)
 			return NULL;
@@ -276,7 +286,7 @@ static int insert(struct htab *h, struct call *c, const struct place *p, elem_id
 	uint32_t hops, free;
 	int err;
 
-	if (!um_tokens_take(&h->tokens, c->cpu))
+	if (!um_tokens_take(&h->tokens, here(h)))
 		return -E2BIG;
 	set_occupied(h, p->home);
 	for_each_in_chain(h, b, p->home, hops) {
@@ -289,7 +299,7 @@ static int insert(struct htab *h, struct call *c, const struct place *p, elem_id
 	}
 	err = extend_chain(h, p, last, e);
 	if (err)
-		um_tokens_put(&h->tokens, c->cpu);
+		um_tokens_put(&h->tokens, here(h));
 	return err;
 }
 
@@ -302,6 +312,15 @@ struct change {
 	elem_idx fresh;		 /* holds key and value; 0: none yet, or published */
 	elem_idx old;		 /* replaced */
 };
+
+/* A value of one word is replaced by one store. */
+static __always_inline void store_word(const struct htab *h, elem_idx e, const void *value)
+{
+	if (likely(h->value_size == 8))
+		copy_to_shared(elem_value(h, e), value, 8);
+	else
+		copy_to_shared(elem_value(h, e), value, h->value_size);
+}
 
 static uint64_t one_word(const struct htab *h, elem_idx e)
 {
@@ -326,13 +345,13 @@ static int change_locked(struct htab *h, struct call *c, const struct place *p, 
 	bool sure;
 	int err;
 
-	if (find(h, p, h->key_size, &s, &sure)) {
+	if (find(h, p, &s, &sure)) {
 		if (ch->flags == BPF_NOEXIST)
 			return -EEXIST;
 		if (ch->seen && !still_so(h, p, &s, ch->seen))
 			return -EAGAIN;
 		if (h->one_word) {
-			copy_to_shared(elem_value(h, s.e), ch->value, h->value_size);
+			store_word(h, s.e, ch->value);
 			return 0;
 		}
 		if (!ch->fresh)
@@ -363,7 +382,7 @@ static int change(struct htab *h, struct call *c, const struct place *p, struct 
 			err = um_htab_alloc_elem(h, c, p->key, ch->value, &ch->fresh);
 		if (err)
 			break;
-		err = um_bucket_lock(h->a, c->rec, &p->home->lock, bucket_nr(h, p->home), c->cpu);
+		err = um_bucket_lock(h->a, c->rec, &p->home->lock, bucket_nr(h, p->home));
 		if (err)
 			break;
 		err = change_locked(h, c, p, ch);
@@ -379,16 +398,15 @@ static int change(struct htab *h, struct call *c, const struct place *p, struct 
 
 /*
  * The map was full while the key was absent: no free place before the look, a
- * sure miss, and no change to the free places since.
+ * sure miss, and no change to the free places since. Chains and tags that fit
+ * another key are left to the lock.
  */
-static bool full_and_absent(struct htab *h, const struct place *p)
+static bool full_and_absent(const struct htab *h, const struct place *p)
 {
 	uint64_t before, after;
-	struct slot s;
-	bool sure;
 
-	return um_tokens_none(&h->tokens, &before) && !find(h, p, h->key_size, &s, &sure) && sure &&
-	       um_tokens_none(&h->tokens, &after) && before == after;
+	return um_tokens_none(&h->tokens, &before) && !bucket_match(p->home, p->tag) &&
+	       !READ_ONCE(p->home->next) && um_tokens_none(&h->tokens, &after) && before == after;
 }
 
 /* Refusals that need no lock. 0: go on, *present is what it looked like. */
@@ -398,7 +416,7 @@ static int refuse_early(struct htab *h, const struct place *p, uint64_t flags, b
 	struct slot s;
 	bool sure;
 
-	*present = find(h, p, h->key_size, &s, &sure);
+	*present = find(h, p, &s, &sure);
 	if (*present ? flags != BPF_NOEXIST : !sure)
 		return 0;
 	if (!version_is(p, version))
@@ -410,17 +428,56 @@ static int refuse_early(struct htab *h, const struct place *p, uint64_t flags, b
 	return full_and_absent(h, p) ? -E2BIG : 0;
 }
 
+static __attribute__((noinline)) int update_any(struct htab *h, struct call *c,
+						const struct place *p, const void *value,
+						uint64_t flags)
+{
+	struct change ch = { .value = value, .flags = flags };
+	bool present;
+	int err = refuse_early(h, p, flags, &present);
+
+	return err ? err : change(h, c, p, &ch, present && h->one_word);
+}
+
+/*
+ * Straight through the home bucket: a tag that fits is nearly always the key.
+ * 1: not so simple, and nothing was done.
+ */
+static __always_inline int update_in_place(struct htab *h, struct call *c, const struct place *p,
+					   const void *value)
+{
+	uint32_t mask = bucket_match(p->home, p->tag);
+	elem_idx e;
+	int err;
+
+	if (!mask)
+		return full_and_absent(h, p) ? -E2BIG : 1;
+	err = um_bucket_lock(h->a, c->rec, &p->home->lock, bucket_nr(h, p->home));
+	if (unlikely(err))
+		return err;
+	err = 1;
+	e = READ_ONCE(p->home->elem[__builtin_ctz(mask)]);
+	if (likely(e - 1 < h->nr_elems) && key_is(h, e, p->key)) {
+		store_word(h, e, value);
+		err = 0;
+	}
+	um_bucket_unlock(h->a, c->rec, &p->home->lock);
+	return err;
+}
+
 int um_htab_update(struct htab *h, struct call *c, const void *key, const void *value,
 		   uint64_t flags)
 {
-	struct change ch = { .value = value, .flags = flags };
 	struct place p;
-	bool present;
 	int err;
 
 	place_of(h, key, h->key_size, &p);
-	err = refuse_early(h, &p, flags, &present);
-	return err ? err : change(h, c, &p, &ch, present && h->one_word);
+	if (likely(h->one_word && flags == BPF_ANY)) {
+		err = update_in_place(h, c, &p, value);
+		if (likely(err <= 0))
+			return err;
+	}
+	return update_any(h, c, &p, value, flags);
 }
 
 int um_htab_look(struct htab *h, const void *key, void *value, struct seen *seen)
@@ -432,7 +489,7 @@ int um_htab_look(struct htab *h, const void *key, void *value, struct seen *seen
 	place_of(h, key, h->key_size, &p);
 	for (;;) {
 		seen->version = read_version(&p);
-		seen->e = find(h, &p, h->key_size, &s, &sure) ? s.e : 0;
+		seen->e = find(h, &p, &s, &sure) ? s.e : 0;
 		if (seen->e) {
 			copy_from_shared(value, elem_value(h, s.e), h->value_size);
 			seen->word = 0;
@@ -482,7 +539,7 @@ int um_htab_add(struct htab *h, struct call *c, const void *key, size_t offset, 
 
 	place_of(h, key, h->key_size, &p);
 	for (;;) {
-		if (need || (!find(h, &p, h->key_size, &s, &sure) && !fresh)) {
+		if (need || (!find(h, &p, &s, &sure) && !fresh)) {
 			if (full_and_absent(h, &p))
 				return -E2BIG;
 			err = um_htab_alloc_elem(h, c, key, NULL, &fresh);
@@ -490,10 +547,10 @@ int um_htab_add(struct htab *h, struct call *c, const void *key, size_t offset, 
 				return err;
 			WRITE_ONCE(*(uint64_t *)(elem_value(h, fresh) + offset), delta);
 		}
-		err = um_bucket_lock(h->a, c->rec, &p.home->lock, bucket_nr(h, p.home), c->cpu);
+		err = um_bucket_lock(h->a, c->rec, &p.home->lock, bucket_nr(h, p.home));
 		if (err)
 			break;
-		if (find(h, &p, h->key_size, &s, &sure)) {
+		if (find(h, &p, &s, &sure)) {
 			add_in_place(h, &p, s.e, offset, delta);
 		} else if (!fresh) {
 			need = true;
@@ -526,12 +583,12 @@ int um_htab_delete(struct htab *h, struct call *c, const void *key, void *value)
 
 	place_of(h, key, h->key_size, &p);
 	version = read_version(&p);
-	if (!find(h, &p, h->key_size, &s, &sure) && (sure || version_is(&p, version)))
+	if (!find(h, &p, &s, &sure) && (sure || version_is(&p, version)))
 		return -ENOENT;
-	err = um_bucket_lock(h->a, c->rec, &p.home->lock, bucket_nr(h, p.home), c->cpu);
+	err = um_bucket_lock(h->a, c->rec, &p.home->lock, bucket_nr(h, p.home));
 	if (err)
 		return err;
-	hit = find(h, &p, h->key_size, &s, &sure);
+	hit = find(h, &p, &s, &sure);
 	if (hit)
 		depart(h, &p, &s);
 	um_bucket_unlock(h->a, c->rec, &p.home->lock);
@@ -539,7 +596,7 @@ int um_htab_delete(struct htab *h, struct call *c, const void *key, void *value)
 		return -ENOENT;
 	if (value)
 		copy_from_shared(value, elem_value(h, s.e), h->value_size);
-	um_tokens_put(&h->tokens, c->cpu);
+	um_tokens_put(&h->tokens, here(h));
 	um_htab_free_elem(h, c, s.e);
 	return 0;
 }

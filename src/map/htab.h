@@ -14,6 +14,7 @@
 #ifndef UM_HTAB_H
 #define UM_HTAB_H
 
+#include "base/cpu.h"
 #include "base/hash.h"
 #include "base/tags.h"
 #include "mem/arena.h"
@@ -72,7 +73,6 @@ struct htab {
 /* A writing call under way. */
 struct call {
 	struct um_rec *rec;
-	uint32_t cpu;
 	bool nested; /* this thread was interrupted in a writing call on this map */
 };
 
@@ -99,6 +99,12 @@ static __always_inline char *elem_key(const struct htab *h, elem_idx e)
 static __always_inline char *elem_value(const struct htab *h, elem_idx e)
 {
 	return elem_key(h, e) + h->value_off;
+}
+
+/* The lists near this thread. */
+static __always_inline uint32_t here(const struct htab *h)
+{
+	return um_cpu_of(h->a->params.nr_cpus);
 }
 
 static inline uint32_t bucket_nr(const struct htab *h, const struct bucket *home)

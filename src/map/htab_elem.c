@@ -38,8 +38,8 @@ static int wait_for_elem(struct htab *h, struct call *c, elem_idx *e)
 
 	for (turns = 0;; turns++) {
 		reader = NULL;
-		um_mem_reclaim(&h->mem, c->cpu, &reader);
-		*e = um_mem_alloc(&h->mem, c->cpu, &err);
+		um_mem_reclaim(&h->mem, here(h), &reader);
+		*e = um_mem_alloc(&h->mem, here(h), &err);
 		if (*e || err)
 			return err;
 		if (c->nested || um_self.locks_held || rcu_inside(READ_ONCE(c->rec->section)))
@@ -64,7 +64,7 @@ int um_htab_alloc_elem(struct htab *h, struct call *c, const void *key, const vo
 {
 	int err;
 
-	*e = um_mem_alloc(&h->mem, c->cpu, &err);
+	*e = um_mem_alloc(&h->mem, here(h), &err);
 	if (unlikely(!*e)) {
 		if (!err)
 			err = wait_for_elem(h, c, e);
@@ -84,14 +84,14 @@ void um_htab_free_elem(struct htab *h, struct call *c, elem_idx e)
 	 */
 	um_light_barrier(h->a);
 	if (READ_ONCE(h->a->hdr->ref_users) && !h->reuse)
-		um_mem_free_rcu(&h->mem, c->cpu, e);
+		um_mem_free_rcu(&h->mem, here(h), e);
 	else
-		um_mem_free(&h->mem, c->cpu, e);
+		um_mem_free(&h->mem, here(h), e);
 }
 
 void um_htab_unused_elem(struct htab *h, struct call *c, elem_idx e)
 {
-	um_mem_free(&h->mem, c->cpu, e);
+	um_mem_free(&h->mem, here(h), e);
 }
 
 /* ---- overflow buckets; all under some bucket's lock ---- */

@@ -4,7 +4,6 @@
 #define UM_MAP_H
 
 #include <errno.h>
-#include "base/cpu.h"
 #include "map/htab.h"
 
 struct um_map {
@@ -27,7 +26,6 @@ static __always_inline int call_begin(struct um_map *map, struct call *c)
 
 	if (unlikely(err))
 		return err;
-	c->cpu = um_cpu_of(a->params.nr_cpus);
 	seq = READ_ONCE(c->rec->call_seq);
 	c->nested = seq & 1;
 	if (unlikely(c->nested))

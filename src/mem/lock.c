@@ -2,6 +2,7 @@
 /* lock.c - waiting for a bucket lock, and whether its owner lives. */
 #include "mem/lock.h"
 
+#include "base/cpu.h"
 #include "base/sys.h"
 #include "mem/proc.h"
 
@@ -57,12 +58,12 @@ static bool try_while_spinning(uint32_t *lock, uint32_t mine)
 	return false;
 }
 
-int um_lock_wait(struct um_arena *a, uint32_t *lock, uint32_t mine, uint32_t cpu)
+int um_lock_wait(struct um_arena *a, uint32_t *lock, uint32_t mine)
 {
 	uint64_t sleep_ns = FIRST_SLEEP_NS, now, since = 0;
 	struct owner last = { 0, 0 }, owner;
 
-	um_stat_inc(a, cpu, lock_waits);
+	um_stat_inc(a, um_cpu_of(a->params.nr_cpus), lock_waits);
 	if (try_while_spinning(lock, mine))
 		return 0;
 	/* from here on we may leave other sleepers behind: keep the flag */

@@ -33,12 +33,12 @@ static __always_inline uint32_t lock_word_of(const struct um_arena *a, const str
 }
 
 /* -EOWNERDEAD: the owner's process died; nothing is held, recover and retry. */
-int um_lock_wait(struct um_arena *a, uint32_t *lock, uint32_t mine, uint32_t cpu);
+int um_lock_wait(struct um_arena *a, uint32_t *lock, uint32_t mine);
 void um_lock_wake(struct um_arena *a, uint32_t *lock);
 
 /* 0; -EBUSY, -ETIMEDOUT, -EOWNERDEAD: not held. */
 static __always_inline int um_bucket_lock(struct um_arena *a, struct um_rec *rec, uint32_t *lock,
-					  uint32_t bucket, uint32_t cpu)
+					  uint32_t bucket)
 {
 	uint32_t depth = um_self.locks_held, mine = lock_word_of(a, rec), unlocked = 0;
 	int err;
@@ -55,7 +55,7 @@ static __always_inline int um_bucket_lock(struct um_arena *a, struct um_rec *rec
 	 */
 	if (likely(try_cmpxchg(lock, &unlocked, mine)))
 		return 0;
-	err = depth ? -EBUSY : um_lock_wait(a, lock, mine, cpu);
+	err = depth ? -EBUSY : um_lock_wait(a, lock, mine);
 	if (err) {
 		WRITE_ONCE(rec->held[depth], 0);
 		barrier();
