@@ -133,9 +133,8 @@ static int measure(struct unit *unit, unsigned int nr_case, double warmup, doubl
 		   double *value, struct why *why)
 {
 	const struct iolat_impl *impl = impl_of(unit);
-	uint64_t reads, calls = UINT64_MAX;
 	char path[4096], *tracer = NULL;
-	double iops;
+	struct fio_result result;
 	int ret;
 
 	if (impl->tracer) {
@@ -145,19 +144,18 @@ static int measure(struct unit *unit, unsigned int nr_case, double warmup, doubl
 	}
 	if (impl->begin && impl->begin(unit->state, why))
 		return -1;
-	ret = fio_run(unit->inputs, tracer, unit->conf->threads, warmup, duration, &iops, &reads,
-		      why);
-	if (impl->end && impl->end(unit->state, &calls, why))
+	ret = fio_run(unit->inputs, tracer, unit->conf->threads, warmup, duration, &result, why);
+	if (impl->end && impl->end(unit->state, &result.traced, why))
 		return -1;
 	if (ret)
 		return -1;
 	/* A tracer that misses calls would look cheap. */
-	if (calls < reads) {
+	if ((impl->tracer || impl->end) && result.traced < result.reads) {
 		why_set(why, "fio made %llu reads, but only %llu calls were traced",
-			(unsigned long long)reads, (unsigned long long)calls);
+			(unsigned long long)result.reads, (unsigned long long)result.traced);
 		return -1;
 	}
-	*value = 1e9 / iops;
+	*value = 1e9 / result.iops;
 	return 0;
 }
 

@@ -19,7 +19,7 @@
 
 #define DATA_DIR "/dev/shm"
 #define DATA_BYTES (64U << 20)
-#define ARGS_MAX 24
+#define ARGS_MAX 32
 #define ARG_MAX_LEN 96
 #define OUTPUT_MAX (1U << 20)
 
@@ -94,11 +94,10 @@ static int fill_data(int fd)
 
 int fio_open(struct fio *fio, struct why *why)
 {
-	fio->output = -1;
 	fio->data = open(DATA_DIR, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fio->data >= 0)
-		fio->output = memfd_create("fio-output", MFD_CLOEXEC);
-	if (fio->output >= 0 && !fill_data(fio->data))
+	fio->output = memfd_create("fio-output", MFD_CLOEXEC);
+	fio->report = memfd_create("fio-report", MFD_CLOEXEC);
+	if (fio->data >= 0 && fio->output >= 0 && fio->report >= 0 && !fill_data(fio->data))
 		return 0;
 	why_set(why, "cannot make a file of %u MiB in " DATA_DIR ": %s", DATA_BYTES >> 20,
 		strerror(errno));
@@ -106,21 +105,32 @@ int fio_open(struct fio *fio, struct why *why)
 	return -1;
 }
 
-void fio_close(struct fio *fio)
+static void close_if_open(int fd)
 {
-	if (fio->data >= 0)
-		close(fio->data);
-	if (fio->output >= 0)
-		close(fio->output);
+	if (fd >= 0)
+		close(fd);
 }
 
-static void fio_args(struct args *args, const struct fio *fio, const char *tracer, uint32_t jobs,
-		     double warmup, double duration)
+void fio_close(struct fio *fio)
 {
-	if (tracer) {
-		args->v[args->nr++] = (char *)tracer;
-		add_arg(args, "--");
-	}
+	close_if_open(fio->data);
+	close_if_open(fio->output);
+	close_if_open(fio->report);
+}
+
+static void tracer_args(struct args *args, const struct fio *fio, const char *tracer)
+{
+	args->v[args->nr++] = (char *)tracer;
+	add_arg(args, "-q");
+	add_arg(args, "-j");
+	add_arg(args, "-o");
+	add_arg(args, "/proc/%d/fd/%d", (int)getpid(), fio->report);
+	add_arg(args, "--");
+}
+
+static void fio_args(struct args *args, const struct fio *fio, uint32_t jobs, double warmup,
+		     double duration)
+{
 	add_arg(args, "fio");
 	add_arg(args, "--name=bench");
 	add_arg(args, "--filename=/proc/%d/fd/%d", (int)getpid(), fio->data);
@@ -153,55 +163,79 @@ static char *read_all(int fd)
 	return text;
 }
 
-/* The reads in fio's JSON, before which it may have put a warning. */
-static int parse_output(const char *text, double *iops, uint64_t *reads)
+/* The JSON in a file; fio may have put a warning before it. */
+static json_t *read_json(int fd)
 {
-	const char *begin = strchr(text, '{');
+	char *text = read_all(fd);
+	const char *begin = text ? strchr(text, '{') : NULL;
 	json_t *doc = begin ? json_loads(begin, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
-	double rate = 0;
-	json_int_t nr = 0, error = 1;
-	int bad = !doc || json_unpack(doc, "{s:[{s:I, s:{s:F, s:I}}]}", "jobs", "error", &error,
-				      "read", "iops", &rate, "total_ios", &nr);
 
-	json_decref(doc);
-	if (bad || error || rate <= 0)
-		return -1;
-	*iops = rate;
-	*reads = (uint64_t)nr;
-	return 0;
+	free(text);
+	return doc;
 }
 
-/* The first line of what fio or the tracer said. */
-static void first_line(const char *text, char *line, size_t size)
+static int parse_output(const struct fio *fio, struct fio_result *result)
 {
-	text += strspn(text, "\n ");
-	snprintf(line, size, "%.*s", (int)strcspn(text, "\n"), text);
+	json_t *doc = read_json(fio->output);
+	json_int_t reads = 0, error = 1;
+	int bad;
+
+	result->iops = 0;
+	bad = json_unpack(doc, "{s:[{s:I, s:{s:F, s:I}}]}", "jobs", "error", &error, "read", "iops",
+			  &result->iops, "total_ios", &reads);
+	result->reads = (uint64_t)reads;
+	json_decref(doc);
+	return bad || error || !(result->iops > 0) ? -1 : 0;
+}
+
+/* Calls of every operation that the tracer reports. */
+static int parse_report(const struct fio *fio, struct fio_result *result)
+{
+	json_t *doc = read_json(fio->report), *operation;
+	const json_t *operations = json_object_get(doc, "operations");
+	const bool bad = !json_is_array(operations);
+	size_t i;
+
+	result->traced = 0;
+	json_array_foreach(operations, i, operation)
+	{
+		result->traced += (uint64_t)json_integer_value(json_object_get(operation, "calls"));
+	}
+	json_decref(doc);
+	return bad ? -1 : 0;
+}
+
+static void say_why(int status, int messages, struct why *why)
+{
+	char *said = read_all(messages);
+	const char *line = said ? said + strspn(said, "\n ") : "";
+
+	why_set(why, "fio ended with status %d: %.*s", status, (int)strcspn(line, "\n"), line);
+	free(said);
 }
 
 int fio_run(const struct fio *fio, const char *tracer, uint32_t jobs, double warmup,
-	    double duration, double *iops, uint64_t *reads, struct why *why)
+	    double duration, struct fio_result *result, struct why *why)
 {
+	int messages = memfd_create("fio-messages", MFD_CLOEXEC), status, ret = 0;
 	struct args args = { .nr = 0 };
-	char line[200], *said, *json;
-	int messages, status, ret = -1;
 
-	messages = memfd_create("fio-messages", MFD_CLOEXEC);
-	if (messages < 0 || ftruncate(fio->output, 0)) {
+	if (messages < 0 || ftruncate(fio->output, 0) || ftruncate(fio->report, 0)) {
 		why_set(why, "cannot make a file for fio's output: %s", strerror(errno));
+		close_if_open(messages);
 		return -1;
 	}
-	fio_args(&args, fio, tracer, jobs, warmup, duration);
+	if (tracer)
+		tracer_args(&args, fio, tracer);
+	fio_args(&args, fio, jobs, warmup, duration);
 	status = run_command(args.v, messages);
-	said = read_all(messages);
-	json = read_all(fio->output);
-	close(messages);
-	if (said && json && !status && !parse_output(json, iops, reads)) {
-		ret = 0;
-	} else {
-		first_line(said && *said ? said : json ? json : "", line, sizeof(line));
-		why_set(why, "%s ended with status %d: %s", tracer ? tracer : "fio", status, line);
+	if (status || parse_output(fio, result)) {
+		say_why(status, messages, why);
+		ret = -1;
+	} else if (tracer && parse_report(fio, result)) {
+		why_set(why, "%s made no report", tracer);
+		ret = -1;
 	}
-	free(said);
-	free(json);
+	close(messages);
 	return ret;
 }

@@ -27,13 +27,27 @@ extern const struct iolat_impl iolat_kernel_bpf;
 /* fio.c */
 
 /*
- * struct fio - what runs of fio share
- * @data:   the file that it reads, on a tmpfs and without a name
- * @output: what it says
+ * struct fio - files that runs of fio share, without names
+ * @data:   on a tmpfs, read by fio
+ * @output: what fio measured
+ * @report: what the tracer says
  */
 struct fio {
 	int data;
 	int output;
+	int report;
+};
+
+/*
+ * struct fio_result - one run
+ * @iops:   reads a second, of all jobs together
+ * @reads:  how many, without those of the warm-up
+ * @traced: calls that the tracer counted, if there was one
+ */
+struct fio_result {
+	double iops;
+	uint64_t reads;
+	uint64_t traced;
 };
 
 /* Whether fio can be started here. */
@@ -42,11 +56,8 @@ int fio_probe(struct why *why);
 int fio_open(struct fio *fio, struct why *why);
 void fio_close(struct fio *fio);
 
-/*
- * Run fio, under @tracer unless that is NULL, with @jobs jobs, and give the
- * reads a second of all together and how many there were.
- */
+/* Run fio with @jobs jobs, under the program @tracer unless that is NULL. */
 int fio_run(const struct fio *fio, const char *tracer, uint32_t jobs, double warmup,
-	    double duration, double *iops, uint64_t *reads, struct why *why);
+	    double duration, struct fio_result *result, struct why *why);
 
 #endif
