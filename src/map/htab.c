@@ -264,7 +264,7 @@ static int extend_chain(struct htab *h, const struct place *p, struct bucket *la
 	if (!o)
 		return err;
 	b = &h->overflow[o];
-	smp_wmb(); /* order: htab-depart: readers may still stand in it */
+	smp_wmb(); /* order: htab-depart [write barrier]: readers may still stand in it */
 	WRITE_ONCE(b->tags_lo, 0);
 	WRITE_ONCE(b->tags_hi, 0);
 	WRITE_ONCE(b->next, 0);
@@ -356,7 +356,7 @@ static int change_locked(struct htab *h, struct call *c, const struct place *p, 
 		}
 		if (!ch->fresh)
 			return -EAGAIN;
-		smp_store_release(&s.b->elem[s.i], ch->fresh); /* order: htab-publish */
+		smp_store_release(&s.b->elem[s.i], ch->fresh); /* order: htab-publish [release] */
 		bump_version(p->home);
 		ch->old = s.e;
 		ch->fresh = 0;

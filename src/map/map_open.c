@@ -498,7 +498,7 @@ static void wait_for_sections(struct um_arena *a, const struct um_rec *self)
 	struct um_rec *rec;
 	uint32_t i, turns;
 
-	um_heavy_barrier(a); /* order: rcu-enter */
+	um_heavy_barrier(a); /* order: rcu-enter [heavy barrier] */
 	for (i = 0; i < UM_NR_BLOCKS; i++) {
 		if (!a->my_blocks[i])
 			continue;

@@ -24,7 +24,7 @@ int um_rcu_advance(struct um_arena *a, struct um_rec **in_the_way)
 	struct um_rec *rec;
 	uint32_t b;
 
-	um_heavy_barrier(a); /* order: rcu-enter */
+	um_heavy_barrier(a); /* order: rcu-enter [heavy barrier] */
 	for_each_block(a, b) {
 		for_each_rec_of(a, b, rec) {
 			/* order: rcu-exit [acquire] */

@@ -47,8 +47,8 @@ static __always_inline void um_rcu_enter(struct um_arena *a, struct um_rec *rec)
 	 * reader already follows an index to an element that is being reused.
 	 * A handler between load and store enters and leaves, and changes nothing.
 	 * The epoch is read before any element is looked for, so that a reader of
-	 * the next epoch does not find what was unlinked in this one (order:
-	 * rcu-cookie, um_rcu_get_state()).
+	 * the next epoch does not find what was unlinked in this one:
+	 * order: rcu-cookie [light barrier], see um_rcu_get_state().
 	 */
 	WRITE_ONCE(rec->section, READ_ONCE(a->hdr->gp_seq) << RCU_EPOCH_SHIFT | 1);
 	um_light_barrier(a);

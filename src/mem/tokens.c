@@ -68,7 +68,7 @@ void um_tokens_put(struct um_tokens *t, uint32_t cpu)
 	if (likely(!(old & CLOSED)))
 		return;
 	seen = READ_ONCE(*map);
-	while (!try_cmpxchg(map, &seen, (seen | bit) + CHANGE)) /* order: tokens-close */
+	while (!try_cmpxchg(map, &seen, (seen | bit) + CHANGE)) /* order: tokens-close [full] */
 		;
 	now = READ_ONCE(*word);
 	while ((now & CLOSED) && now / SEQ == old / SEQ)

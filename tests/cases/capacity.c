@@ -151,7 +151,7 @@ static void allow_memory(int allow)
 	struct rlimit limit;
 
 	check(!getrlimit(RLIMIT_DATA, &limit));
-	limit.rlim_cur = allow ? limit.rlim_max : 0;
+	limit.rlim_cur = allow ? limit.rlim_max : 4096; /* 0 would mean no limit */
 	check(!setrlimit(RLIMIT_DATA, &limit));
 }
 

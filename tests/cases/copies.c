@@ -102,8 +102,9 @@ static void overwrite_or_read(int index, void *arg)
 static void race(bool deletes)
 {
 	for (uint32_t i = 0; i < NR_MODES * 2; i++) {
+		/* a place that is being given back is not free yet, so room for all writers */
 		struct shape s = { .value_size = VALUE,
-				   .max = KEYS,
+				   .max = KEYS + WRITERS,
 				   .map_flags = i % NR_MODES,
 				   .backing = i / NR_MODES ? MEMFD : PRIVATE };
 		struct overwrite o = { .map = make_map(&s),

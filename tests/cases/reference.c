@@ -236,14 +236,8 @@ static void maps_that_reuse_at_once_never_make_a_writer_wait(void)
 
 struct scene {
 	struct um_map *map;
-	atomic_int step;
+	uint64_t step;
 };
-
-static void wait_for_step(struct scene *s, int step)
-{
-	while (atomic_load(&s->step) < step)
-		sleep_us(100);
-}
 
 static void check_word(const void *p, uint64_t want, int times)
 {
@@ -260,12 +254,12 @@ static void hold_a_reference(int index, void *arg)
 	check_ok(um_read_lock(s->map));
 	p = ref_of(s->map, 1);
 	check(p);
-	atomic_store(&s->step, 1);
+	store(&s->step, 1);
 	for (until = now_ns() + 3000000; now_ns() < until;)
 		check_word(p, 0x11, 1000);
-	wait_for_step(s, 2);
+	wait_for(&s->step, 2);
 	check_word(p, 0x11, 1000);
-	atomic_store(&s->step, 3);
+	store(&s->step, 3);
 	um_read_unlock(s->map);
 }
 
@@ -283,14 +277,14 @@ static void nothing_is_freed_under_a_reader(void)
 
 		put_key(s.map, 1, value);
 		team_start(&t, 1, hold_a_reference, &s);
-		wait_for_step(&s, 1);
+		wait_for(&s.step, 1);
 		check_ok(um_map_delete_elem(s.map, &key));
 		value[0] = 0x22;
 		put_key(s.map, 2, value);
-		atomic_store(&s.step, 2);
+		store(&s.step, 2);
 		/* waits for the section, whose references stay good until its end */
 		um_map_close(s.map);
-		check_eq(atomic_load(&s.step), 3);
+		check_eq(load(&s.step), 3);
 		team_join(&t);
 		um_map_unlink("map");
 	}
@@ -314,10 +308,10 @@ static void stay_in_a_section(int index, void *arg)
 	struct scene *s = arg;
 
 	check_ok(um_read_lock(s->map));
-	atomic_store(&s->step, 1);
-	wait_for_step(s, 2);
+	store(&s->step, 1);
+	wait_for(&s->step, 2);
 	um_read_unlock(s->map);
-	atomic_store(&s->step, 3);
+	store(&s->step, 3);
 }
 
 static void a_reader_that_stays_costs_writers_a_timeout_and_no_more(void)
@@ -334,7 +328,7 @@ static void a_reader_that_stays_costs_writers_a_timeout_and_no_more(void)
 		int err;
 
 		team_start(&t, 1, stay_in_a_section, &s);
-		wait_for_step(&s, 1);
+		wait_for(&s.step, 1);
 		check_err(um_synchronize(s.map), -ETIMEDOUT);
 		while (!(err = um_map_update_elem(s.map, &key, value, BPF_ANY)))
 			check(++n < 100000);
@@ -343,8 +337,8 @@ static void a_reader_that_stays_costs_writers_a_timeout_and_no_more(void)
 		check_ok(um_map_delete_elem(s.map, &key)); /* needs no element */
 		check_ok(um_map_get_stats(s.map, &st));
 		check(st.timeouts > 0);
-		atomic_store(&s.step, 2);
-		wait_for_step(&s, 3);
+		store(&s.step, 2);
+		wait_for(&s.step, 3);
 		check_ok(um_synchronize(s.map));
 		check_ok(um_map_update_elem(s.map, &key, value, BPF_ANY));
 		team_join(&t);

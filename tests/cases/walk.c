@@ -33,9 +33,9 @@ static void churn(int index, void *arg)
 	uint32_t i, key;
 
 	while (!atomic_load(&b->stop)) {
-		for (i = 0; i < CHURNING; i++)
+		for (i = (uint32_t)index; i < CHURNING; i += 2)
 			put_key(b, CHURN_FIRST + i, CHURN_FIRST + i);
-		for (i = 0; i < CHURNING; i++) {
+		for (i = (uint32_t)index; i < CHURNING; i += 2) {
 			key = CHURN_FIRST + i;
 			check_ok(um_map_delete_elem(b->map, &key));
 		}

@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "check.h"
 
@@ -100,11 +101,13 @@ static void clear_dir(void)
 /* Returns 0, SKIPPED or 1, and prints the line about this test. */
 static int run_one(const struct test *t)
 {
+	struct timespec start, end;
 	int status, result = 1;
 	pid_t pid;
 
 	mkdir(dir, 0700);
 	fflush(NULL);
+	clock_gettime(CLOCK_MONOTONIC, &start);
 	pid = fork();
 	if (pid == 0) {
 		setpgid(0, 0);
@@ -117,6 +120,7 @@ static int run_one(const struct test *t)
 		perror("fork or wait");
 		exit(99);
 	}
+	clock_gettime(CLOCK_MONOTONIC, &end);
 	kill(-pid, SIGKILL); /* what the test has started and not ended */
 	clear_dir();
 	if (WIFSIGNALED(status))
@@ -127,7 +131,10 @@ static int run_one(const struct test *t)
 	else if (WEXITSTATUS(status))
 		printf("FAIL  %s: exit status %d\n", t->name, WEXITSTATUS(status));
 	else
-		printf("ok    %s\n", t->name), result = 0;
+		printf("ok    %s (%.2f s)\n", t->name,
+		       (double)(end.tv_sec - start.tv_sec) +
+			       (double)(end.tv_nsec - start.tv_nsec) / 1e9),
+			result = 0;
 	fflush(stdout);
 	return result;
 }

@@ -66,7 +66,8 @@ static int refusal(const struct model *m, const struct op *op)
 	bool writes = op->kind == OP_UPDATE || op->kind == OP_DELETE || op->kind == OP_TAKE ||
 		      op->kind == OP_UPSERT || op->kind == OP_ADD;
 	bool reads = op->kind == OP_LOOKUP || op->kind == OP_TAKE || op->kind == OP_NEXT ||
-		     op->kind == OP_WALK || op->kind == OP_KEYS || op->kind == OP_EACH;
+		     op->kind == OP_WALK || op->kind == OP_KEYS || op->kind == OP_EACH ||
+		     op->kind == OP_UPSERT; /* its callback sees the value */
 
 	if ((op->kind == OP_LOOKUP || op->kind == OP_TAKE) && op->flags & ~(uint64_t)BPF_F_LOCK)
 		return -EINVAL;

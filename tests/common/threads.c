@@ -132,6 +132,16 @@ void sleep_us(unsigned int us)
 	nanosleep(&t, NULL);
 }
 
+void wait_for(const uint64_t *word, uint64_t at_least)
+{
+	uint64_t start = now_ns();
+
+	while (load(word) < at_least) {
+		check_msg(now_ns() - start < 60000000000u, "the other side does not come");
+		sleep_us(100);
+	}
+}
+
 uint64_t now_ns(void)
 {
 	struct timespec t;

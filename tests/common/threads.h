@@ -51,6 +51,7 @@ void run_child(void (*fn)(void *arg), void *arg);
 void *shared_memory(size_t size);
 
 void sleep_us(unsigned int us);
+void wait_for(const uint64_t *word, uint64_t at_least); /* that others store() to */
 uint64_t now_ns(void);
 
 /* Words that threads share in a test, and words of values that references show. */

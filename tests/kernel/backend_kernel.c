@@ -18,7 +18,7 @@
 /* The build gives the path of the compiled prog.bpf.c. */
 __asm__(".section .rodata\n"
 	".global prog_obj\n.global prog_obj_end\n"
-	".balign 16\nprog_obj:\n.incbin \"" PROG_BPF_O "\"\nprog_obj_end:\n"
+	".balign 16\nprog_obj:\n.incbin \"" PROG_BPF "\"\nprog_obj_end:\n"
 	".previous\n");
 extern const char prog_obj[], prog_obj_end[];
 
