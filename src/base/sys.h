@@ -35,6 +35,13 @@
 		ret_;                                   \
 	})
 
+/* Declared first in a function, puts errno back when it returns. */
+static inline void um_restore_errno(const int *saved)
+{
+	errno = *saved;
+}
+#define KEEP_ERRNO __attribute__((cleanup(um_restore_errno), unused)) const int kept_errno_ = errno
+
 /* Sleep while *word is @expected, at most @timeout_ns. Wakes may be spurious. */
 static inline void sys_futex_wait(uint32_t *word, uint32_t expected, uint64_t timeout_ns,
 				  bool shared)

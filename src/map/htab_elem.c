@@ -50,6 +50,9 @@ static int wait_for_elem(struct htab *h, struct call *c, elem_idx *e)
 		slot = reader ? um_proc_of(h->a, reader) : -1;
 		if (slot >= 0 && !um_proc_alive(h->a, (uint32_t)slot))
 			return -EOWNERDEAD;
+		/* or one of them died with elements in its hand */
+		if (turns % 64 == 0 && h->a->shared && um_proc_any_dead(h->a))
+			return -EOWNERDEAD;
 		if (sys_clock_ns() >= deadline)
 			return -ETIMEDOUT;
 		if (turns < 100)

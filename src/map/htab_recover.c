@@ -2,6 +2,10 @@
 /*
  * htab_recover.c - put a map right after a process died in a writing call.
  *
+ * A process that died elsewhere, as most do that end without closing their
+ * maps, holds no lock and nothing in its hand: its records are cleared, that
+ * is all. Else:
+ *
  * Every store of a writer leaves a chain that can be read, so nothing has to be
  * undone: what a bucket reaches is there, all else is not. A census counts what
  * the buckets reach and makes free elements, overflow buckets and places from
@@ -31,6 +35,7 @@ struct census {
 	uint64_t deadline;
 	uint64_t *elems;      /* bit: reached */
 	uint64_t *overflow;   /* likewise */
+	uint64_t used[UM_MAX_PROCS / 64];
 	uint64_t dead[UM_MAX_PROCS / 64];
 	uint32_t count;
 };
@@ -49,15 +54,19 @@ static bool is_dead(const struct census *s, uint32_t block)
 	return owner && (s->dead[(owner - 1) / 64] & 1ull << (owner - 1) % 64);
 }
 
-/* A process that holds its slot without saying so has not joined yet. */
+/* Blocks may name a slot that is not in use: of one who died while joining. */
 static void find_dead(struct census *s)
 {
 	uint32_t slot;
 
 	memset(s->dead, 0, sizeof(s->dead));
-	for (slot = 0; slot < UM_MAX_PROCS && s->a->shared; slot++)
+	memset(s->used, 0, sizeof(s->used));
+	for (slot = 0; slot < UM_MAX_PROCS && s->a->shared; slot++) {
+		if (READ_ONCE(proc_of_slot(s->a, slot)->used))
+			s->used[slot / 64] |= 1ull << slot % 64;
 		if (!um_proc_alive(s->a, slot))
 			s->dead[slot / 64] |= 1ull << slot % 64;
+	}
 }
 
 /* ---- 2: locks of the dead ---- */
@@ -254,6 +263,32 @@ static void clear_dead(struct census *s)
 			WRITE_ONCE(proc_of_slot(s->a, slot)->used, 0);
 }
 
+/* Did one of the dead leave anything but records? */
+static bool dead_in_call(const struct census *s)
+{
+	const struct um_rec *rec;
+	uint32_t b;
+
+	for_each_block(s->a, b) {
+		if (!is_dead(s, b))
+			continue;
+		for_each_rec_of(s->a, b, rec)
+			if (READ_ONCE(rec->call_seq) & 1)
+				return true;
+	}
+	return false;
+}
+
+static bool any_dead(const struct census *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(s->dead); i++)
+		if (s->dead[i] & s->used[i])
+			return true;
+	return false;
+}
+
 static int run_census(struct census *s)
 {
 	int err;
@@ -281,10 +316,30 @@ static int run_census(struct census *s)
 	return err;
 }
 
+/*
+ * Whoever calls has seen a dead process, or a lock whose owner is nobody. If
+ * nobody dead was in a call, and there is somebody dead, clearing will do.
+ */
+static int put_right(struct census *s)
+{
+	int err = 0;
+
+	find_dead(s);
+	if (!s->forked && !READ_ONCE(s->a->hdr->recovering) && any_dead(s) && !dead_in_call(s))
+		clear_dead(s);
+	else
+		err = run_census(s);
+	if (!err)
+		atomic_fetch_add(&s->a->hdr->repairs, 1u);
+	return err;
+}
+
 static int recover(struct htab *h, bool forked)
 {
+	KEEP_ERRNO;
 	struct um_arena *a = h->a;
-	uint64_t timeout = a->lock_timeout_ms * 1000000ull, before;
+	uint64_t timeout = a->lock_timeout_ms * 1000000ull;
+	uint32_t before;
 	struct census s = { .h = h, .a = a, .forked = forked };
 	int token, err = 0;
 
@@ -292,7 +347,7 @@ static int recover(struct htab *h, bool forked)
 		return -EBUSY;
 	um_self.recovering = 1;
 	barrier();
-	before = READ_ONCE(a->hdr->recoveries);
+	before = READ_ONCE(a->hdr->repairs);
 	token = um_recovery_lock(a, timeout);
 	if (token < 0) {
 		err = token;
@@ -300,8 +355,8 @@ static int recover(struct htab *h, bool forked)
 	}
 	s.deadline = sys_clock_ns() + timeout;
 	/* or somebody did it while we waited for the lock */
-	if (forked || READ_ONCE(a->hdr->recoveries) == before || READ_ONCE(a->hdr->recovering))
-		err = run_census(&s);
+	if (forked || READ_ONCE(a->hdr->repairs) == before || READ_ONCE(a->hdr->recovering))
+		err = put_right(&s);
 	um_recovery_unlock(a, token);
 out:
 	barrier();

@@ -215,6 +215,7 @@ static int upsert(struct um_map *map, const void *key, const void *init,
 int um_map_upsert_elem(struct um_map *map, const void *key, const void *init,
 		       int (*fn)(void *value, void *ctx), void *ctx)
 {
+	KEEP_ERRNO;
 	uint64_t small[128];
 	size_t size = map->htab.value_size;
 	void *copy = small;
@@ -351,6 +352,7 @@ static void position_at(struct um_map *map, const void *key, struct iter_pos *po
 
 int um_map_get_next_key(struct um_map *map, const void *key, void *next_key)
 {
+	KEEP_ERRNO;
 	uint32_t size = map->htab.key_size;
 	struct iter_out out = { .key = next_key };
 	struct iter_pos pos = { .started = false };
@@ -379,6 +381,7 @@ int um_map_get_next_key(struct um_map *map, const void *key, void *next_key)
 
 int um_iter_open(struct um_map *map, struct um_iter **it)
 {
+	KEEP_ERRNO;
 	struct um_iter *new;
 
 	if (!map_readable(map))

@@ -139,6 +139,7 @@ int um_map_price(enum bpf_map_type type, const char *name, uint32_t key_size, ui
 		 uint32_t max_entries, const struct um_map_opts *opts, uint64_t *empty,
 		 uint64_t *full)
 {
+	KEEP_ERRNO;
 	struct um_geometry g;
 	struct um_map_opts o;
 	struct um_params p;
@@ -236,6 +237,7 @@ static int join(struct um_map *map)
  */
 static int reattach(struct um_arena *a)
 {
+	KEEP_ERRNO;
 	struct um_map *map = (struct um_map *)((char *)a - offsetof(struct um_map, arena));
 	static uint32_t attaching; /* generation of the process that does it */
 	uint32_t gen = READ_ONCE(um_fork_page->gen), holder = 0;
@@ -324,6 +326,7 @@ static int attach(struct um_map *map)
 int um_map_create(enum bpf_map_type type, const char *name, uint32_t key_size, uint32_t value_size,
 		  uint32_t max_entries, const struct um_map_opts *opts, struct um_map **map)
 {
+	KEEP_ERRNO;
 	char path[PATH_MAX], *file = NULL;
 	struct um_params p;
 	struct um_map_opts o;
@@ -428,6 +431,7 @@ static int open_path(const char *path, uint32_t map_flags)
 
 int um_map_open(const char *path, const struct um_open_opts *opts, struct um_map **map)
 {
+	KEEP_ERRNO;
 	char buf[PATH_MAX];
 	struct um_open_opts o;
 	int err = open_opts(opts, &o, map), fd;
@@ -442,6 +446,7 @@ int um_map_open(const char *path, const struct um_open_opts *opts, struct um_map
 
 int um_map_open_fd(int fd, const struct um_open_opts *opts, struct um_map **map)
 {
+	KEEP_ERRNO;
 	char path[64];
 	struct um_open_opts o;
 	int err = open_opts(opts, &o, map), own;
@@ -471,6 +476,7 @@ uint32_t um_map_id(const struct um_arena *a)
 
 int um_map_unlink(const char *path)
 {
+	KEEP_ERRNO;
 	struct um_open_opts o = { .sz = sizeof(o), .map_flags = BPF_F_RDONLY };
 	char buf[PATH_MAX];
 	uint64_t magic = 0;
@@ -515,6 +521,7 @@ static void wait_for_sections(struct um_arena *a, const struct um_rec *self)
 
 void um_map_close(struct um_map *map)
 {
+	KEEP_ERRNO;
 	struct um_rec *self = NULL;
 	struct um_arena *a;
 

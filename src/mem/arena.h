@@ -152,8 +152,8 @@ struct um_header {
 	uint32_t ref_users; /* some thread has entered a read section, ever */
 	/* not 0: writers stay out while what a dead process left is put right */
 	uint32_t recovering;
-	uint32_t pad;
-	uint64_t recoveries;
+	uint32_t repairs; /* a number that changes when somebody put things right */
+	uint64_t recoveries; /* censuses, for people */
 	uint64_t checked_ns; /* when the processes were last looked at */
 
 	uint64_t gp_seq __cacheline_aligned; /* rcu.c */
