@@ -213,6 +213,7 @@ struct result {
  * @no_map:    works on no map: --cpus, --entries, sizes and --dist do not apply
  * @warmup:    seconds, as -w
  * @duration:  seconds, as -d
+ * @repeat:    turns, as --repeat
  * @validate:  NULL, or refuse a combination that makes no sense
  * @prepare:   NULL, or make what all back ends of a combination share
  * @discard:   frees that
@@ -233,6 +234,7 @@ struct bench {
 	bool no_map;
 	double warmup;
 	double duration;
+	uint32_t repeat;
 	int (*validate)(const struct conf *conf, struct why *why);
 	int (*prepare)(const struct bench *bench, const struct conf *conf, void **inputs,
 		       struct why *why);

@@ -10,8 +10,6 @@
 
 #include "plan.h"
 
-#define REPEAT_DEFAULT 5
-
 static void *zalloc(size_t nr, size_t size)
 {
 	void *p = calloc(nr ? nr : 1, size);
@@ -262,7 +260,7 @@ int plan_bench(const struct bench *bench, const struct options *opts, struct res
 	*res = (struct result){
 		.bench = bench,
 		.opts = opts,
-		.repeat = opts->repeat ? opts->repeat : REPEAT_DEFAULT,
+		.repeat = either(opts->repeat, bench->repeat),
 		.warmup = opts->warmup < 0 ? bench->warmup : opts->warmup,
 		.duration = opts->duration < 0 ? bench->duration : opts->duration,
 	};

@@ -101,6 +101,7 @@ const struct bench fake_bench = {
 	.nr_cases = ARRAY_SIZE(cases),
 	.impls = impls,
 	.nr_impls = ARRAY_SIZE(impls),
+	.repeat = 5,
 	.conf = { .entries = 64, .key_size = 8, .value_size = 8 },
 	.validate = validate,
 	.setup = setup,
