@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 #include "base/hash.h"
 #include "base/sys.h"
@@ -18,6 +20,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 #define MPOL_PREFERRED 1
+
+#define LARGE (64u << 20)
 
 #if defined(__x86_64__)
 #define UM_MACHINE EM_X86_64
@@ -281,11 +285,49 @@ static void fill_header(struct um_arena *a, const char *name)
 	h->magic = UM_MAGIC;
 }
 
+/* MemAvailable of /proc/meminfo in bytes; no limit where it cannot be read. */
+static uint64_t memory_available(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long long kib, all = UINT64_MAX;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
+			all = kib << 10;
+	if (f)
+		fclose(f);
+	return all;
+}
+
+/*
+ * Taking memory that is not there does not fail, it brings the system's
+ * out-of-memory killer, and a tmpfs may promise more than there is. So ask
+ * first for what is large.
+ */
+static int room_for(const struct um_arena *a, uint64_t bytes)
+{
+	struct statfs fs;
+
+	if (a->fd < 0 || bytes < LARGE)
+		return 0;
+	if (fstatfs(a->fd, &fs) == 0) {
+		/* a tmpfs without limit says 0 blocks */
+		if (fs.f_blocks && bytes / (uint64_t)fs.f_bsize > fs.f_bavail)
+			return -ENOSPC;
+		if (fs.f_type != TMPFS_MAGIC)
+			return 0;
+	}
+	return bytes > memory_available() ? -ENOMEM : 0;
+}
+
 static int commit_new(struct um_arena *a)
 {
 	const struct um_geometry *g = &a->geo;
-	int err = um_arena_commit(a, 0, g->fixed_end);
+	int err = room_for(a, um_geometry_empty(&a->params, g));
 
+	if (!err)
+		err = um_arena_commit(a, 0, g->fixed_end);
 	if (!err && prealloc(&a->params)) {
 		err = um_arena_commit(a, g->links, g->records - g->links);
 		if (!err)
