@@ -21,7 +21,7 @@ int main(void)
 		return 1;
 	}
 	err = um_map_add_elem(map, &key, 0, 42);
-	if (!err)
+	if (err == 1) /* inserted */
 		err = um_map_lookup_elem(map, &key, &value);
 	um_map_close(map);
 	if (err || value != 42) {

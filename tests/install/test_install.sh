@@ -10,7 +10,8 @@ set -u
 
 source=$1
 tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+maps=/dev/shm/usermap-install.$$ # maps live on a tmpfs
+trap 'rm -rf "$tmp" "$maps"' EXIT
 prefix=$tmp/prefix
 failed=0
 
@@ -65,12 +66,12 @@ for program in c-static cc-static; do
 done
 
 # The tools find what they need from any directory and without an environment.
-bare=(env -i HOME=/ USERMAP_DIR="$tmp/maps" PATH=/usr/bin:/bin)
-mkdir -m 700 "$tmp/maps"
+bare=(env -i HOME=/ USERMAP_DIR="$maps" PATH=/usr/bin:/bin)
+expect "a directory for maps" mkdir -m 700 "$maps"
 expect "usermap version" "${bare[@]}" "$prefix/bin/usermap" version
-expect "usermap map create" "${bare[@]}" "$prefix/bin/usermap" map create pinned "$tmp/maps/m" \
+expect "usermap map create" "${bare[@]}" "$prefix/bin/usermap" map create "$maps/m" \
 	type hash key 4 value 8 entries 16 name m
-expect "usermap map show" "${bare[@]}" "$prefix/bin/usermap" map show pinned "$tmp/maps/m"
+expect "usermap map show" "${bare[@]}" "$prefix/bin/usermap" map show pinned "$maps/m"
 expect "usermap-iolat traces" "${bare[@]}" "$prefix/bin/usermap-iolat" -- \
 	dd if=/usr/bin/env of=/dev/null bs=512
 case $out in
