@@ -10,17 +10,19 @@
 
 #define TEAM_MAX 64
 
-/* How often a racing thread does its thing: sanitizers are slower by a factor. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SCALED(n) ((n) / 20)
+#define SANITIZED 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define SCALED(n) ((n) / 20)
+#define SANITIZED 1
 #endif
 #endif
-#ifndef SCALED
-#define SCALED(n) (n)
+#ifndef SANITIZED
+#define SANITIZED 0
 #endif
+
+/* How often a racing thread does its thing: sanitizers are slower by a factor. */
+#define SCALED(n) (SANITIZED ? (n) / 20 : (n))
 
 struct team {
 	int n;
