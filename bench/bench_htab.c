@@ -366,7 +366,7 @@ static const struct bench_case full_update_cases[] = {
 /* Many short turns: the machine seldom changes its pace within one. */
 #define HTAB_BENCH                                                                                 \
 	.unit = "ns/op", .conf = { .entries = 1048576, .key_size = 8, .value_size = 8 },           \
-	.warmup = 0.02, .duration = 0.1, .repeat = 21, .validate = validate, .prepare = prepare,   \
+	.warmup = 0.02, .duration = 0.05, .repeat = 31, .validate = validate, .prepare = prepare,  \
 	.discard = discard, .setup = setup, .teardown = teardown, .measure = measure
 
 const struct bench bench_htab_lookup = {
