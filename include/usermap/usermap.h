@@ -597,6 +597,10 @@ UM_API int um_read_lock(struct um_map *map);
  * um_read_unlock() - leave a read-side critical section
  * @map: the map whose um_read_lock() answered 0
  *
+ * A child forked in a section is not in it: what its references show is safe in
+ * a private map, of which it has a copy, and only as long as the parent stays
+ * in the section in a shared one. Its um_read_unlock() does nothing.
+ *
  * Return:   nothing.
  * Threads:  the thread that entered.
  * Signals:  safe.

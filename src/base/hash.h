@@ -38,7 +38,8 @@ static __always_inline uint64_t hash_word(uint64_t a, const uint64_t seed[2])
 
 static __always_inline uint64_t hash_words(uint64_t a, uint64_t b, const uint64_t seed[2])
 {
-	uint64_t mixed = hash_fold(a ^ seed[0], b ^ seed[1] ^ HASH_K0);
+	/* with the zero seed a zero must not swallow the other half */
+	uint64_t mixed = hash_fold(a ^ seed[0] ^ HASH_K1, b ^ seed[1] ^ HASH_K0);
 
 	return hash_fold(mixed ^ seed[1], HASH_K1);
 }

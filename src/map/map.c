@@ -268,7 +268,9 @@ void um_read_unlock(struct um_map *map)
 
 	if (unlikely(um_thread_rec(&map->arena, &rec)))
 		return;
-	um_assert(rcu_inside(READ_ONCE(rec->section)));
+	/* a child forked in a section is not in it, but may come here */
+	if (unlikely(!rcu_inside(READ_ONCE(rec->section))))
+		return;
 	um_rcu_exit(rec);
 	if (unlikely(close) && !rcu_inside(READ_ONCE(rec->section)))
 		um_map_close(map);

@@ -89,7 +89,7 @@ static int check_create(enum bpf_map_type type, const char *name, uint32_t key_s
 	if (o->um_flags & ~(UM_F_MEMFD | UM_F_REUSE) || o->nr_cpus > UM_MAX_CPUS ||
 	    ((o->um_flags & UM_F_MEMFD) && o->path))
 		return -EINVAL;
-	return o->spares > UM_MAX_ENTRIES ? -E2BIG : 0;
+	return (uint64_t)o->spares + max_entries > UM_MAX_ELEMS ? -E2BIG : 0;
 }
 
 static uint32_t default_spares(uint32_t max_entries, uint32_t nr_cpus)
@@ -367,6 +367,7 @@ int um_map_create(enum bpf_map_type type, const char *name, uint32_t key_size, u
 leave:
 	um_proc_leave(&new->arena);
 unmap:
+	um_arena_abandon(&new->arena, file);
 	um_arena_unmap(&new->arena);
 free:
 	free(new);

@@ -154,7 +154,7 @@ static void read_boot_id(uint8_t id[16])
 	}
 }
 
-/* Where a file system has no unnamed files: a name to be linked and removed. */
+/* Where a file system has no unnamed files: a name, to be linked and removed. */
 static int temporary_name(char *buf, const char *path)
 {
 	int n = snprintf(buf, PATH_MAX, "%s.%d.new", path, (int)getpid());
@@ -162,42 +162,56 @@ static int temporary_name(char *buf, const char *path)
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-static int open_unnamed(const char *path)
+static int open_named(struct um_arena *a, const char *path)
 {
 	char buf[PATH_MAX];
-	const char *slash = strrchr(path, '/');
-	size_t len = slash ? (size_t)(slash - path) : 0;
-	long fd;
-	int err;
+	int fd = temporary_name(buf, path);
 
-	if (len >= sizeof(buf) || strlen(path) >= sizeof(buf))
+	if (!fd)
+		fd = (int)um_syscall(SYS_openat, AT_FDCWD, buf,
+				     O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	a->named = fd >= 0;
+	return fd;
+}
+
+static int open_unnamed(struct um_arena *a, const char *path)
+{
+	char dir[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)max(slash - path, (ptrdiff_t)1) : 1;
+	long fd;
+
+	if (strlen(path) >= sizeof(dir))
 		return -ENAMETOOLONG;
-	if (slash && len == 0)
-		len = 1;
-	memcpy(buf, slash ? path : ".", slash ? len : 1);
-	buf[slash ? len : 1] = 0;
-	fd = um_syscall(SYS_openat, AT_FDCWD, buf, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd != -EOPNOTSUPP && fd != -EISDIR)
-		return (int)fd;
-	err = temporary_name(buf, path);
-	if (err)
-		return err;
-	return (int)um_syscall(SYS_openat, AT_FDCWD, buf, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
-			       0600);
+	memcpy(dir, slash ? path : ".", len);
+	dir[len] = 0;
+	fd = um_syscall(SYS_openat, AT_FDCWD, dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return fd == -EOPNOTSUPP || fd == -EISDIR ? open_named(a, path) : (int)fd;
+}
+
+/* Ours alone: another file of that name was there before us, and stays. */
+void um_arena_abandon(const struct um_arena *a, const char *path)
+{
+	char buf[PATH_MAX];
+
+	if (a->named && temporary_name(buf, path) == 0)
+		um_syscall(SYS_unlinkat, AT_FDCWD, buf, 0);
 }
 
 int um_arena_publish(struct um_arena *a, const char *path)
 {
-	char from[64], tmp[PATH_MAX];
+	char from[PATH_MAX];
 	long err;
 
-	if (temporary_name(tmp, path) == 0 && access(tmp, F_OK) == 0) {
-		err = um_syscall(SYS_linkat, AT_FDCWD, tmp, AT_FDCWD, path, 0);
-		unlink(tmp);
-		return (int)err;
-	}
-	snprintf(from, sizeof(from), "/proc/self/fd/%d", a->fd);
-	return (int)um_syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+	if (a->named)
+		temporary_name(from, path);
+	else
+		snprintf(from, sizeof(from), "/proc/self/fd/%d", a->fd);
+	err = um_syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, path,
+			 a->named ? 0 : AT_SYMLINK_FOLLOW);
+	um_arena_abandon(a, path);
+	a->named = false;
+	return (int)err;
 }
 
 /* A file of the whole size, all holes; SIGXFSZ is avoided, not met. */
@@ -211,27 +225,24 @@ static int size_file(int fd, uint64_t size)
 	return (int)um_syscall(SYS_ftruncate, fd, size);
 }
 
-static int open_backing(const char *name, const char *path, uint64_t size)
+static int open_backing(struct um_arena *a, const char *name, const char *path)
 {
 	int fd, err;
 
 	if (path)
-		fd = open_unnamed(path);
+		fd = open_unnamed(a, path);
 	else
 		fd = (int)um_syscall(SYS_memfd_create, name ? name : "usermap",
 				     MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return fd;
-	err = size_file(fd, size);
+	err = size_file(fd, a->size);
 	/* a cut of the file would be a SIGBUS in every process that has it */
 	if (!err && !path)
 		err = (int)um_syscall(SYS_fcntl, fd, F_ADD_SEALS,
 				      F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	if (err) {
-		char tmp[PATH_MAX];
-
-		if (path && temporary_name(tmp, path) == 0)
-			unlink(tmp);
+		um_arena_abandon(a, path);
 		um_syscall(SYS_close, fd);
 		return err;
 	}
@@ -341,7 +352,6 @@ int um_arena_create(struct um_arena *a, const struct um_params *p, const char *n
 {
 	bool file = path || (p->um_flags & UM_F_MEMFD);
 	unsigned long nodes[1024 / (8 * sizeof(long))] = { 0 };
-	char tmp[PATH_MAX];
 	int err;
 
 	a->params = *p;
@@ -352,7 +362,7 @@ int um_arena_create(struct um_arena *a, const struct um_params *p, const char *n
 	a->fence_mode = sys_membarrier_register() != 0;
 	a->fd = -1;
 	if (file) {
-		a->fd = open_backing(name, path, a->size);
+		a->fd = open_backing(a, name, path);
 		if (a->fd < 0)
 			return a->fd;
 		remember_file(a);
@@ -379,8 +389,7 @@ int um_arena_create(struct um_arena *a, const struct um_params *p, const char *n
 unmap:
 	munmap(a->base, a->size);
 close:
-	if (path && temporary_name(tmp, path) == 0)
-		unlink(tmp);
+	um_arena_abandon(a, path);
 	if (a->fd >= 0)
 		um_syscall(SYS_close, a->fd);
 	return err;
@@ -419,7 +428,8 @@ static int check_params(const struct um_header *h)
 		return -EPROTONOSUPPORT;
 	if (!p->key_size || !p->value_size || !p->max_entries ||
 	    (uint64_t)p->key_size + p->value_size >= (4u << 20) - 48 ||
-	    p->max_entries > UM_MAX_ENTRIES || p->spares > UM_MAX_ENTRIES || !p->nr_cpus ||
+	    p->max_entries > UM_MAX_ENTRIES ||
+	    (uint64_t)p->max_entries + p->spares > UM_MAX_ELEMS || !p->nr_cpus ||
 	    p->nr_cpus > UM_MAX_CPUS || h->reader_mode > UM_READERS_FENCE ||
 	    !memchr(h->name, 0, sizeof(h->name)))
 		return -EUCLEAN;

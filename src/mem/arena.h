@@ -26,6 +26,7 @@
 #define UM_MAX_CPUS 1024
 #define UM_MAX_PROCS 1024
 #define UM_MAX_ENTRIES (1u << 27)
+#define UM_MAX_ELEMS ((1u << 28) - 1) /* an index has 28 bits, and 0 is none */
 #define UM_BLOCK_RECS 32 /* thread records a process takes at a time */
 #define UM_NR_BLOCKS 2048
 #define UM_MAX_THREADS (UM_BLOCK_RECS * UM_NR_BLOCKS)
@@ -106,7 +107,7 @@ struct um_rec {
 	uint32_t is_reader; /* has made itself known, see rcu.c */
 	uint32_t gen;	    /* 8 bits; part of the lock word */
 	uint32_t held[UM_MAX_HELD]; /* bucket + 1, set before its lock is tried */
-	uint32_t op;	    /* enum um_what of the call in progress, for people */
+	uint32_t counted;   /* of a block's first: its memory is in the header's sum */
 	uint32_t pad[5];
 	uint64_t hazard[8]; /* room */
 } __attribute__((aligned(128)));
@@ -179,6 +180,7 @@ struct um_arena {
 	bool writable;
 	bool shared;	/* other processes may have it */
 	bool fence_mode; /* reader_mode, our copy */
+	bool named;	/* made under a temporary name, see um_arena_publish() */
 	uint32_t slot;	/* our process slot */
 	void *lock_page; /* keeps our byte lock, see proc.c */
 	uint32_t gen;	/* thread.h: the process this struct belongs to */
@@ -205,6 +207,8 @@ uint64_t um_geometry_empty(const struct um_params *p, const struct um_geometry *
 int um_arena_create(struct um_arena *a, const struct um_params *p, const char *name,
 		    const char *path, int numa_node);
 int um_arena_publish(struct um_arena *a, const char *path);
+/* Not to be published after all. */
+void um_arena_abandon(const struct um_arena *a, const char *path);
 
 /* Map and check what @fd, which becomes the arena's, has. */
 int um_arena_open(struct um_arena *a, int fd, bool writable);

@@ -185,8 +185,10 @@ static int take_block(struct um_arena *a, uint32_t group)
 	if (b == UM_NR_BLOCKS)
 		return -ENOMEM;
 	rec = a->records + b * UM_BLOCK_RECS;
-	if (!READ_ONCE(rec->gen)) /* the block's first owner */
+	if (!READ_ONCE(rec->counted)) {
+		WRITE_ONCE(rec->counted, 1);
 		atomic_fetch_add(&a->hdr->committed, sizeof(*rec) * UM_BLOCK_RECS);
+	}
 	for_each_rec_of(a, b, rec)
 		um_thread_clear_rec(rec);
 	if (!try_cmpxchg(&a->my_blocks[group], &none, (uint16_t)(b + 1)))
