@@ -5,11 +5,13 @@
  *
  *   cost FILE [THREADS [PROCESSES]]
  *
- * Reads 4 KiB of FILE again and again, for 20 times 50 ms of its CPU time, and prints the
- * nanoseconds a call took, the best turn and the median, of all threads.
+ * Each thread reads 4 KiB at random places of FILE, for 20 times 50 ms of its
+ * CPU time, and the nanoseconds a call took are printed, the best turn and the
+ * median of all. CPU time, so that a busy machine does not spoil it all.
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -35,17 +37,24 @@ static void *reads(void *arg)
 	double *mine = arg;
 	static __thread char buf[4096];
 	int fd = open(path, O_RDONLY), i, turn;
+	off_t blocks = fd < 0 ? 0 : lseek(fd, 0, SEEK_END) / (off_t)sizeof(buf);
+	uint64_t seed = (uintptr_t)mine;
 
-	if (fd < 0)
+	if (blocks < 1)
 		exit(1);
 	for (turn = 0; turn < TURNS; turn++) {
 		double start = now(), end;
 		long calls = 0;
 
 		do {
-			for (i = 0; i < 1000; i++)
-				if (pread(fd, buf, sizeof(buf), 0) < 0)
+			for (i = 0; i < 1000; i++) {
+				off_t at;
+
+				seed = seed * 6364136223846793005 + 1442695040888963407;
+				at = (off_t)((seed >> 32) * (uint64_t)blocks >> 32);
+				if (pread(fd, buf, sizeof(buf), at * (off_t)sizeof(buf)) < 0)
 					exit(1);
+			}
 			calls += 1000;
 			end = now();
 		} while (end - start < TURN_S);

@@ -50,7 +50,8 @@ int main(int argc, char **argv)
 	printf("calls %llu\n", (unsigned long long)calls);
 	it = walk(argv[1], IOLAT_STARTS);
 	while (um_iter_next(it, &start_key, &start) == 0)
-		printf("call %u %d\n", start.op, start.fd);
+		if (start.start_ns)
+			printf("call %u %d\n", start.op, start.fd);
 	it = walk(argv[1], IOLAT_FILES);
 	while (um_iter_next(it, &file_key, &file) == 0)
 		printf("file %llu %llu %s\n", (unsigned long long)file.count,

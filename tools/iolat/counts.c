@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* counts.c - histogram counters gathered in a thread, and their way to the map. */
+#include "base/sys.h"
 #include "trace.h"
 
 static uint32_t bucket_of(uint64_t ns)
@@ -69,6 +70,8 @@ void um_iolat_flush_all(void)
 
 	if (!READ_ONCE(um_iolat_tracer.on) || !READ_ONCE(p->nr_threads))
 		return;
+	if (READ_ONCE(p->pid) != (uint32_t)um_syscall(SYS_getpid))
+		return; /* a child of vfork(): the parent goes on */
 	self = um_iolat_thread_self();
 	if (self && xchg(&self->busy, 1))
 		return; /* a handler ends the program in the middle of our work */
@@ -76,8 +79,10 @@ void um_iolat_flush_all(void)
 		um_iolat_take_pending(self);
 	nr = min(READ_ONCE(p->nr_threads), (uint32_t)IOLAT_THREADS);
 	for (i = 0; i < nr; i++) {
-		if (READ_ONCE(p->threads[i].key.tid))
+		if (READ_ONCE(p->threads[i].key.tid)) {
 			um_iolat_flush_thread(&p->threads[i]);
+			um_iolat_drop_start(&p->threads[i]);
+		}
 	}
 	flush_lost();
 	if (self)

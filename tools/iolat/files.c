@@ -20,12 +20,12 @@
 
 #define NR_CHANGES 65536 /* descriptors above share: looks anew more often */
 
+/* A cookie is never 0, as fds_changed is not. */
 static uint32_t changes[NR_CHANGES];
-static uint32_t all_changes = 1; /* so that no cookie is 0 */
 
 uint64_t um_iolat_fd_cookie(int fd)
 {
-	return (uint64_t)READ_ONCE(all_changes) << 32 |
+	return (uint64_t)READ_ONCE(um_iolat_tracer.fds_changed) << 32 |
 	       READ_ONCE(changes[(uint32_t)fd % NR_CHANGES]);
 }
 
@@ -37,7 +37,7 @@ void um_iolat_fd_changed(int fd)
 
 void um_iolat_fds_changed(void)
 {
-	atomic_inc_relaxed(&all_changes);
+	atomic_inc_relaxed(&um_iolat_tracer.fds_changed);
 }
 
 /* "/proc/self/fd/N" without stdio */

@@ -58,7 +58,7 @@ struct iolat_start_key {
 };
 
 struct iolat_start {
-	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	uint64_t start_ns; /* CLOCK_MONOTONIC; 0: between two calls */
 	uint32_t op;
 	int32_t fd; /* -1: the call has none yet */
 };

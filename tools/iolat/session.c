@@ -99,32 +99,32 @@ static void clock_calibrate(struct session *s)
 /* ---- the maps ---- */
 
 static int create_map(const char *prefix, const char *suffix, uint32_t key_size,
-		      uint32_t value_size, uint32_t max_entries, uint32_t flags,
+		      uint32_t value_size, uint32_t max_entries, struct um_map_opts *opts,
 		      struct um_map **map)
 {
-	UM_OPTS(um_map_opts, opts, .map_flags = flags);
 	char name[NAME_MAX];
 
 	snprintf(name, sizeof(name), "%s%s", prefix, suffix);
-	opts.path = name;
-	return um_map_create(BPF_MAP_TYPE_HASH, name, key_size, value_size, max_entries, &opts,
-			     map);
+	opts->path = name;
+	return um_map_create(BPF_MAP_TYPE_HASH, name, key_size, value_size, max_entries, opts, map);
 }
 
 static int create_maps(struct session *s, const char *prefix, uint32_t max_files)
 {
-	uint32_t max_hist = IOLAT_NR_OPS * IOLAT_NR_BUCKETS + IOLAT_NR_LOSSES;
+	/* references into starts are of its thread's own entry, see starts.c */
+	UM_OPTS(um_map_opts, of_starts, .um_flags = UM_F_REUSE);
+	UM_OPTS(um_map_opts, of_hist);
+	UM_OPTS(um_map_opts, of_files, .map_flags = BPF_F_NO_PREALLOC);
 	int err = create_map(prefix, IOLAT_STARTS, sizeof(struct iolat_start_key),
-			     sizeof(struct iolat_start), MAX_CALLS, 0, &s->starts);
+			     sizeof(struct iolat_start), MAX_CALLS, &of_starts, &s->starts);
 
-	if (err)
-		return err;
-	err = create_map(prefix, IOLAT_HIST, sizeof(struct iolat_hist_key), sizeof(uint64_t),
-			 max_hist, 0, &s->hist);
+	if (!err)
+		err = create_map(prefix, IOLAT_HIST, sizeof(struct iolat_hist_key),
+				 sizeof(uint64_t), IOLAT_NR_OPS * IOLAT_NR_BUCKETS +
+				 IOLAT_NR_LOSSES, &of_hist, &s->hist);
 	if (!err)
 		err = create_map(prefix, IOLAT_FILES, sizeof(struct iolat_file_key),
-				 sizeof(struct iolat_file), max_files, BPF_F_NO_PREALLOC,
-				 &s->files);
+				 sizeof(struct iolat_file), max_files, &of_files, &s->files);
 	return err;
 }
 

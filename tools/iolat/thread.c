@@ -71,8 +71,7 @@ static void leave(void *block)
 	WRITE_ONCE(t->busy, 1);
 	barrier();
 	um_iolat_flush_thread(t);
-	if (t->outer)
-		um_map_delete_elem(um_iolat_tracer.starts, &t->key);
+	um_iolat_drop_start(t);
 	um_iolat_self = NULL;
 	memset((char *)t + sizeof(t->key), 0, sizeof(*t) - sizeof(t->key));
 	smp_store_release(&t->key.tid, 0);

@@ -3,7 +3,7 @@
  * trace.c - a call begins, a call ends.
  *
  * At entry the start time goes into the starts map under the thread's key; at
- * exit it is looked up and deleted there, and the histogram's counter goes up.
+ * exit it is looked up there, and the histogram's counter goes up.
  * A signal handler's calls meet their thread in one of three states:
  *  - in the program, or waiting in a call: they are traced like any other; in a
  *    call the entry in starts stays the outer call's;
@@ -17,7 +17,7 @@
 
 #define SKIP_CALLS 1000
 
-struct iolat_tracer um_iolat_tracer;
+struct iolat_tracer um_iolat_tracer = { .fds_changed = 1 };
 
 static uint64_t clock_ns(void)
 {
@@ -73,30 +73,6 @@ static bool skip_this(void)
 	return left;
 }
 
-/* The entry of a call that was left by longjmp(), or of a thread that had the
- * same number and was cancelled: nobody else will delete it. */
-static bool take_over(struct iolat_call *c, const struct iolat_start *start)
-{
-	struct iolat_thread *t = c->thread;
-
-	if (t->outer && (const void *)c < t->outer)
-		return false; /* deeper in the stack: a handler in an outer call */
-	return um_map_update_elem(um_iolat_tracer.starts, &t->key, start, BPF_ANY) == 0;
-}
-
-static void put_start(struct iolat_call *c, int fd)
-{
-	struct iolat_thread *t = c->thread;
-	struct iolat_start start = { .start_ns = c->start_ns, .op = c->op, .fd = fd };
-	int err = um_map_update_elem(um_iolat_tracer.starts, &t->key, &start, BPF_NOEXIST);
-
-	c->owner = !err || (err == -EEXIST && take_over(c, &start));
-	if (likely(c->owner))
-		t->outer = c;
-	else
-		um_iolat_failed(err);
-}
-
 bool um_iolat_call_begin(struct iolat_call *c, uint32_t op, int fd, const void *caller)
 {
 	struct iolat_thread *t;
@@ -114,7 +90,7 @@ bool um_iolat_call_begin(struct iolat_call *c, uint32_t op, int fd, const void *
 	if (likely(!READ_ONCE(t->busy))) {
 		WRITE_ONCE(t->busy, 1);
 		barrier();
-		put_start(c, fd);
+		um_iolat_put_start(c, fd);
 		barrier();
 		WRITE_ONCE(t->busy, 0);
 	}
@@ -155,25 +131,11 @@ void um_iolat_take_pending(struct iolat_thread *t)
 	} while (!try_cmpxchg(&t->nr_pending, &nr, 0)); /* a handler came: the rest */
 }
 
-static uint64_t start_of(struct iolat_call *c)
-{
-	struct iolat_thread *t = c->thread;
-	struct iolat_start start = { .start_ns = c->start_ns };
-
-	if (c->owner) {
-		int err = um_map_lookup_and_delete_elem(um_iolat_tracer.starts, &t->key, &start);
-
-		t->outer = NULL;
-		if (unlikely(err))
-			um_iolat_failed(err);
-	}
-	return start.start_ns;
-}
-
 void um_iolat_call_end(struct iolat_call *c, int fd, int64_t bytes)
 {
 	uint64_t now = now_ns(), start, ns;
 	struct iolat_thread *t = c->thread;
+	bool burst;
 
 	if (unlikely(!READ_ONCE(t->key.tid))) { /* forked by a handler, in the call */
 		t = c->thread = um_iolat_thread_self();
@@ -187,7 +149,8 @@ void um_iolat_call_end(struct iolat_call *c, int fd, int64_t bytes)
 	}
 	WRITE_ONCE(t->busy, 1);
 	barrier();
-	start = start_of(c);
+	burst = now - t->flushed_ns < READ_ONCE(um_iolat_tracer.flush_ns);
+	start = um_iolat_take_start(c, burst);
 	ns = now > start ? now - start : 0;
 	um_iolat_count_call(t, c->op, ns);
 	if (unlikely(c->closes))
@@ -196,7 +159,7 @@ void um_iolat_call_end(struct iolat_call *c, int fd, int64_t bytes)
 		um_iolat_count_file(t, fd, bytes, ns);
 	if (unlikely(READ_ONCE(t->nr_pending)))
 		um_iolat_take_pending(t);
-	if (unlikely(now - t->flushed_ns >= um_iolat_tracer.flush_ns)) {
+	if (unlikely(!burst)) {
 		t->flushed_ns = now;
 		um_iolat_flush_thread(t);
 	}

@@ -2,11 +2,12 @@
 /*
  * trace.h - inside the preloaded library: a call begins, a call ends.
  *
- * A call that comes within 50 us of the thread's last flush is gathered in the
- * thread, all others reach the maps at once: what a thread does quickly again
- * and again does not make CPUs fight over one counter, and the maps are never
- * more than 50 us of a thread's work behind. Gathered sums are taken out by
- * xchg, as the thread that ends the process does it for all.
+ * A call that ends within 50 us of the thread's last flush belongs to a burst:
+ * it is counted in the thread, and its entry in starts stays there, idle, to be
+ * used again. All others reach the maps at once. So what a thread does quickly
+ * again and again does not make CPUs fight over one counter, and the maps are
+ * never more than 50 us of a thread's work behind. Gathered sums are taken out
+ * by xchg, as the thread that ends the process does it for all.
  *
  * Everything here may run in a signal handler that interrupted anything, and
  * on the way of every call of the traced program: it allocates nothing, keeps
@@ -50,20 +51,21 @@ struct iolat_thread {
 	/* inside the tracer: what a handler does now must not touch the rest */
 	uint32_t busy;
 	uint32_t nr_pending;
-	const void *outer; /* the call whose entry in starts is ours, on its stack */
+	const void *outer; /* the call whose start is in our entry, on its stack */
+	struct iolat_start *entry; /* in starts, during a burst; see starts.c */
 	uint64_t flushed_ns;
 	uint32_t dirty_slots; /* bit each */
 	uint32_t dirty_counts;
 	uint32_t turn; /* slot to be looked at anew next */
-	uint32_t pad;
+	/* count << 16 | op << 8 | bucket */
+	uint64_t counts[IOLAT_COUNTS] __cacheline_aligned;
+	struct iolat_slot slots[IOLAT_SLOTS];
 	struct iolat_pending {
 		uint64_t ns;
 		int64_t bytes;
 		int32_t fd;
 		uint32_t op;
 	} pending[IOLAT_PENDING];
-	uint64_t counts[IOLAT_COUNTS]; /* count << 16 | op << 8 | bucket */
-	struct iolat_slot slots[IOLAT_SLOTS];
 } __cacheline_aligned;
 
 _Static_assert(IOLAT_SLOTS <= 32 && IOLAT_COUNTS <= 32, "a bit each");
@@ -80,19 +82,23 @@ struct iolat_process {
 	struct iolat_thread threads[IOLAT_THREADS];
 };
 
-/* Set once before the first call is traced, but for the last group. */
+/* What each call reads comes first. Set before the first call is traced, but for
+ * the group that says so. */
 struct iolat_tracer {
+	struct iolat_clock clock;
+
+	/* changes */
+	uint32_t on;
+	uint32_t flush_ns;    /* IOLAT_FLUSH_NS; 0 once the process ends */
+	uint32_t skip;	      /* calls to leave alone, see um_iolat_failed() */
+	uint32_t fds_changed; /* all descriptors; from 1, see files.c */
+
 	struct um_map *starts;
 	struct um_map *hist;
 	struct um_map *files;
 	struct iolat_process *process;
-	struct iolat_clock clock;
 	int fds[3]; /* of the maps; for the program they are not there */
-
-	uint32_t on;
-	uint32_t flush_ns;    /* IOLAT_FLUSH_NS; 0 once the process ends */
-	uint32_t skip;	      /* calls to leave alone, see um_iolat_failed() */
-};
+} __cacheline_aligned;
 
 extern struct iolat_tracer um_iolat_tracer;
 
@@ -101,7 +107,7 @@ struct iolat_call {
 	struct iolat_thread *thread;
 	uint64_t start_ns;
 	uint32_t op;
-	bool owner; /* our entry is in starts */
+	bool owner; /* the thread's entry in starts is of this call */
 	bool closes;
 	uint64_t cookie; /* of the descriptor that the call closes */
 };
@@ -143,6 +149,17 @@ static inline bool um_iolat_own_fd(int fd)
 
 	return fd > 0 && (fd == own[0] || fd == own[1] || fd == own[2]);
 }
+
+/* ---- starts.c ---- */
+
+/* Put the start of @c into the maps, unless an outer call has its own there. */
+void um_iolat_put_start(struct iolat_call *c, int fd);
+
+/* Look it up. @burst: the entry stays, idle; else it is deleted. */
+uint64_t um_iolat_take_start(struct iolat_call *c, bool burst);
+
+/* The thread, or its process, ends. */
+void um_iolat_drop_start(struct iolat_thread *t);
 
 /* ---- files.c ---- */
 
