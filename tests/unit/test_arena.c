@@ -272,6 +272,47 @@ static void a_limit_is_an_error_and_leaves_nothing(void **state)
 #endif
 }
 
+/* A file of somebody's that happens to have the name we might use in between. */
+static void a_strange_file_beside_the_path_is_left_alone(void **state)
+{
+	UM_OPTS(um_map_opts, o, .path = "map");
+	char name[64], text[16] = "";
+	struct um_map *map, *again;
+	const char *beside;
+	int fd;
+
+	snprintf(name, sizeof(name), "map.%d.new", (int)getpid());
+	beside = unit_path(name);
+	fd = open(beside, O_CREAT | O_RDWR, 0600);
+	assert_int_equal(write(fd, "precious", 8), 8);
+	map = unit_map(8, 8, 10, &o);
+	assert_ok(put8(map, 1, 2));
+	again = unit_open("map");
+	assert_int_equal(unit_stats(again).count, 1);
+	um_map_close(again);
+	um_map_close(map);
+	close(fd);
+	fd = open(beside, O_RDONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, text, sizeof(text)), 8);
+	assert_string_equal(text, "precious");
+	close(fd);
+	unlink(beside);
+	assert_ok(um_map_unlink("map"));
+}
+
+/* An index has 28 bits, and 0 is none. */
+static void more_elements_than_there_are_indexes_are_refused(void **state)
+{
+	UM_OPTS(um_map_opts, o, .spares = UM_MAX_ENTRIES);
+	uint64_t full;
+
+	assert_int_equal(um_map_price(BPF_MAP_TYPE_HASH, NULL, 4, 4, UM_MAX_ENTRIES, &o, NULL, &full),
+			 -E2BIG);
+	o.spares--;
+	assert_ok(um_map_price(BPF_MAP_TYPE_HASH, NULL, 4, 4, UM_MAX_ENTRIES, &o, NULL, &full));
+}
+
 /* ---- what opening refuses ---- */
 
 #define FIELD(f) offsetof(struct um_header, f), sizeof(((struct um_header *)0)->f)
@@ -454,6 +495,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_new_map_uses_what_was_priced),
 	cmocka_unit_test(the_price_is_what_the_file_takes),
 	cmocka_unit_test(a_limit_is_an_error_and_leaves_nothing),
+	cmocka_unit_test(a_strange_file_beside_the_path_is_left_alone),
+	cmocka_unit_test(more_elements_than_there_are_indexes_are_refused),
 	cmocka_unit_test(each_wrong_field_of_a_header_has_its_error),
 	cmocka_unit_test(a_name_without_end_is_damage),
 	cmocka_unit_test(a_compatible_feature_does_not_matter),

@@ -225,6 +225,26 @@ static void a_section_of_a_dead_thread_ends_when_its_number_is_reused(void **sta
 	close_map();
 }
 
+/* Records change hands twice a round, so their generations come round. */
+static void opening_again_and_again_uses_no_more_memory(void **state)
+{
+	UM_OPTS(um_map_opts, o, .path = "again", .nr_cpus = 2);
+	struct um_map *keeper = unit_map(8, 8, 100, &o);
+	uint64_t used = 0;
+	int i;
+
+	for (i = 0; i < 300; i++) {
+		map = unit_open("again");
+		assert_ok(put8(map, 1, 1));
+		um_map_close(map);
+		if (!i)
+			used = unit_info(keeper).memory_used;
+	}
+	assert_int_equal(unit_info(keeper).memory_used, used);
+	um_map_close(keeper);
+	assert_ok(um_map_unlink("again"));
+}
+
 /* ---- fork ---- */
 
 static void child_writes(void *arg)
@@ -332,6 +352,35 @@ static void a_child_that_closes_unused_takes_nothing_from_its_parent(void **stat
 	}
 }
 
+static void leave_section(void *arg)
+{
+	uint64_t key = 1, *ref = um_map_lookup_ref(map, &key);
+
+	check(ref && *ref == 7);
+	um_read_unlock(map);
+	check_ok(um_read_lock(map));
+	um_read_unlock(map);
+	check_ok(put8(map, 1, 8));
+}
+
+/* The section stays its parent's; the child may say that it leaves it. */
+static void a_child_forked_in_a_section_can_leave_it(void **state)
+{
+	static const uint32_t um_flags[] = { 0, UM_F_MEMFD };
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		UM_OPTS(um_map_opts, o, .um_flags = um_flags[i]);
+
+		map = unit_map(8, 8, 100, &o);
+		assert_ok(put8(map, 1, 7));
+		assert_ok(um_read_lock(map));
+		run_child(leave_section, NULL);
+		um_read_unlock(map);
+		um_map_close(map);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_thread_keeps_its_record),
 	cmocka_unit_test(a_thread_has_a_record_in_each_map_but_one_number),
@@ -340,10 +389,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(threads_are_born_while_numbers_are_reused),
 	cmocka_unit_test(a_record_is_clean_when_it_changes_hands),
 	cmocka_unit_test(a_section_of_a_dead_thread_ends_when_its_number_is_reused),
+	cmocka_unit_test(opening_again_and_again_uses_no_more_memory),
 	cmocka_unit_test(a_child_gets_a_record_of_its_own),
 	cmocka_unit_test(children_of_children_write_too),
 	cmocka_unit_test(the_first_calls_of_a_child_may_come_from_several_threads),
 	cmocka_unit_test(a_child_that_closes_unused_takes_nothing_from_its_parent),
+	cmocka_unit_test(a_child_forked_in_a_section_can_leave_it),
 };
 
 UNIT_MAIN(tests)
