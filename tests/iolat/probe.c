@@ -6,10 +6,13 @@
  *   probe tree DEPTH          a fork and an exec at each step, two writes each
  *   probe execs               becomes another program by each exec call in turn
  *   probe timer CALLS         preads while a timer's handler writes; prints how often
+ *   probe altstack CALLS      the same with the handler on a stack above
  *   probe longjmp             leaves a blocked read by siglongjmp(), then goes on
  *   probe cancel              cancels a thread in a blocked read, then another
  *   probe descriptors DIR     makes one number mean many files, one after the other
  *   probe vfork DIR           a child of vfork() redirects a number its parent uses
+ *   probe vforkblock          a thread blocks in a read, another execs by vfork(),
+ *                             says "ready" and reads standard input to its end
  *   probe rawfork             a child made by clone(2) behind glibc's back
  *   probe lowest              prints the lowest free descriptor
  *   probe block               says "ready" and reads standard input until its end
@@ -24,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -183,6 +187,9 @@ static void on_timer(int sig)
 	errno = saved;
 }
 
+static const stack_t *handler_stack;
+static const struct sigaction *handler_action;
+
 static int timer(char **argv)
 {
 	struct itimerval every = { { 0, 100 }, { 0, 100 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -191,7 +198,8 @@ static int timer(char **argv)
 	int fd = zero();
 
 	null_fd = open("/dev/null", O_WRONLY);
-	sigaction(SIGALRM, &sa, NULL);
+	must(!handler_stack || sigaltstack(handler_stack, NULL) == 0, "sigaltstack");
+	sigaction(SIGALRM, handler_action ? handler_action : &sa, NULL);
 	setitimer(ITIMER_REAL, &every, NULL);
 	for (i = 0; i < n; i++) {
 		errno = 4711;
@@ -199,6 +207,39 @@ static int timer(char **argv)
 	}
 	setitimer(ITIMER_REAL, &never, NULL);
 	dprintf(1, "%d\n", (int)handled);
+	return 0;
+}
+
+/* On a thread whose stack lies below the handler's. */
+static void *timed_preads(void *arg)
+{
+	char *n[] = { arg, NULL };
+
+	timer(n);
+	return NULL;
+}
+
+static int altstack(char **argv)
+{
+	size_t size = 1 << 20;
+	char *stacks = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+	struct sigaction sa = { .sa_handler = on_timer, .sa_flags = SA_RESTART | SA_ONSTACK };
+	stack_t high = { .ss_sp = stacks + size, .ss_size = size };
+	pthread_attr_t attr;
+	sigset_t set;
+	pthread_t t;
+
+	must(stacks != MAP_FAILED, "mmap");
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stacks, size);
+	handler_stack = &high;
+	handler_action = &sa;
+	must(!pthread_create(&t, &attr, timed_preads, argv[0]), "thread");
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	pthread_join(t, NULL);
 	return 0;
 }
 
@@ -324,19 +365,36 @@ static int vforking(char **argv)
 	return 0;
 }
 
-static int lowest(char **argv)
-{
-	int fd = open("/dev/null", O_RDONLY);
-
-	dprintf(1, "%d\n", fd);
-	return 0;
-}
-
 static int block(char **argv)
 {
 	must(write(1, "ready\n", 6) == 6, "write");
 	while (read(0, buf, sizeof(buf)) > 0)
 		;
+	return 0;
+}
+
+static int vforkblock(char **argv)
+{
+	pthread_t t;
+	pid_t pid;
+
+	must(pipe(cancelled) == 0, "pipe");
+	must(!pthread_create(&t, NULL, blocked_read, NULL), "thread");
+	usleep(50000);
+	pid = vfork();
+	if (pid == 0) {
+		execl("/bin/true", "true", NULL);
+		_exit(99);
+	}
+	wait_for(pid);
+	return block(argv);
+}
+
+static int lowest(char **argv)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	dprintf(1, "%d\n", fd);
 	return 0;
 }
 
@@ -357,6 +415,7 @@ static const struct {
 	{ "timer", timer },	    { "longjmp", long_jump }, { "cancel", cancel },
 	{ "descriptors", descriptors }, { "vfork", vforking },    { "rawfork", rawfork },
 	{ "lowest", lowest },	    { "block", block },	      { "kill", kill_self },
+	{ "altstack", altstack },   { "vforkblock", vforkblock },
 };
 
 int main(int argc, char **argv)

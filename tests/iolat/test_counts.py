@@ -97,14 +97,25 @@ def a_child_of_clone_counts_only_its_own_calls():
     assert traced.files["/dev/null"]["bytes"] == 30, traced.files
 
 
-def calls_of_a_signal_handler_are_counted():
-    traced = Traced(*probe("timer", 400000))
+def _handlers(name):
+    traced = Traced(*probe(name, 400000))
     handled = int(traced.out)
     assert handled > 0
     assert traced.calls["pread"] + traced.calls["write"] + traced.lost["calls"] == \
         400000 + handled, (traced.calls, handled, traced.lost)
     # the maps are there for a handler, too: what is lost is an exception
     assert traced.lost["calls"] * 20 <= handled, (traced.lost, handled)
+    assert traced.report["unfinished"] == 0
+    for f in traced.files.values():
+        assert f["worst_ns"] < traced.report["seconds"] * 1e9, f
+
+
+def calls_of_a_signal_handler_are_counted():
+    _handlers("timer")
+
+
+def calls_of_a_signal_handler_on_another_stack_are_counted():
+    _handlers("altstack")
 
 
 def a_number_that_means_another_file_counts_to_that():

@@ -123,9 +123,9 @@ def output_goes_where_it_is_told():
                     rb"usermap map dump pinned \S+\.hist\n", err), err
 
 
-def _blocked(prefix):
+def _blocked(prefix, name="block"):
     p = subprocess.Popen([IOLAT, "-q", "-p", prefix, "-o", "report.json", "-j", "--",
-                          *probe("block")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                          *probe(name)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert p.stdout.readline() == b"ready\n"
     return p, os.path.join(os.environ["USERMAP_DIR"], prefix)
 
@@ -142,6 +142,18 @@ def another_process_sees_the_maps_live():
     assert lines[0] == "calls 1" and "call 4 0" in lines, lines
     assert any(re.match(r"file 1 6 pipe:", line) for line in lines), lines
     p.stdin.write(b"x" * 1000)
+    p.stdin.close()
+    assert p.wait(60) == 0
+
+
+def a_blocked_call_stays_visible_when_another_thread_execs_a_child():
+    p, prefix = _blocked("vfork", "vforkblock")
+    for _ in range(1000):
+        lines = run([program("watch"), prefix])[1].decode().splitlines()
+        if "call 4 0" in lines:
+            break
+    # the read of standard input, and the thread's read of a pipe
+    assert sum(line.startswith("call 4 ") for line in lines) == 2, lines
     p.stdin.close()
     assert p.wait(60) == 0
 

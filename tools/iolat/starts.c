@@ -83,24 +83,23 @@ uint64_t um_iolat_take_start(struct iolat_call *c, bool burst)
 {
 	struct iolat_start start = { .start_ns = c->start_ns };
 	struct iolat_thread *t = c->thread;
+	uint64_t seen;
 	int err;
 
-	if (unlikely(!c->owner)) {
-		if (!burst && !t->outer)
-			um_iolat_drop_start(t);
-		return start.start_ns;
-	}
+	if (unlikely(!c->owner))
+		return c->start_ns;
 	t->outer = NULL;
 	if (likely(burst && t->entry)) {
-		start.start_ns = READ_ONCE(t->entry->start_ns);
+		seen = READ_ONCE(t->entry->start_ns);
 		WRITE_ONCE(t->entry->start_ns, 0);
-		return start.start_ns;
+		/* a handler on a stack above ours took us for gone */
+		return likely(seen) ? seen : c->start_ns;
 	}
 	release_entry(t);
 	err = um_map_lookup_and_delete_elem(um_iolat_tracer.starts, &t->key, &start);
 	if (unlikely(err))
 		um_iolat_failed(err);
-	return start.start_ns;
+	return likely(start.start_ns) ? start.start_ns : c->start_ns;
 }
 
 /*

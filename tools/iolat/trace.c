@@ -41,16 +41,6 @@ static __always_inline uint64_t now_ns(void)
 	return clock_ns();
 }
 
-/* The library below us opens and closes files of its own: its code is ours. */
-static __always_inline bool own_code(const void *address)
-{
-	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-	extern const char etext[] __attribute__((visibility("hidden")));
-
-	return (uintptr_t)address - (uintptr_t)__ehdr_start <
-	       (uintptr_t)etext - (uintptr_t)__ehdr_start;
-}
-
 void um_iolat_lost(enum iolat_loss what, uint64_t nr)
 {
 	atomic_fetch_add(&um_iolat_tracer.process->lost[what], nr);
@@ -73,13 +63,10 @@ static bool skip_this(void)
 	return left;
 }
 
-bool um_iolat_call_begin(struct iolat_call *c, uint32_t op, int fd, const void *caller)
+bool um_iolat_call_begin(struct iolat_call *c, uint32_t op, int fd)
 {
-	struct iolat_thread *t;
+	struct iolat_thread *t = um_iolat_thread_self();
 
-	if (unlikely(own_code(caller)))
-		return false;
-	t = um_iolat_thread_self();
 	if (unlikely(!t) || (unlikely(READ_ONCE(um_iolat_tracer.skip)) && skip_this()))
 		return false;
 	c->thread = t;

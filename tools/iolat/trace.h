@@ -12,7 +12,8 @@
  * Everything here may run in a signal handler that interrupted anything, and
  * on the way of every call of the traced program: it allocates nothing, keeps
  * errno, is no cancellation point and makes no system call but to learn which
- * file a descriptor is.
+ * file a descriptor is. Neither does it call what it wraps, nor does the library
+ * below, which has its own way to the system (base/sys.h).
  */
 #ifndef IOLAT_TRACE_H
 #define IOLAT_TRACE_H
@@ -112,11 +113,8 @@ struct iolat_call {
 	uint64_t cookie; /* of the descriptor that the call closes */
 };
 
-/*
- * false: this call is not traced. @caller: where the wrapper returns to, which
- * tells the calls that the library below us makes for itself.
- */
-bool um_iolat_call_begin(struct iolat_call *c, uint32_t op, int fd, const void *caller);
+/* false: this call is not traced. */
+bool um_iolat_call_begin(struct iolat_call *c, uint32_t op, int fd);
 
 /* @fd: the file's, or negative; @bytes: the call's result, or negative */
 void um_iolat_call_end(struct iolat_call *c, int fd, int64_t bytes);

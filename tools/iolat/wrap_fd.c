@@ -8,8 +8,6 @@
 #define DECLARE(ret, name, params) ret name params;
 IOLAT_REAL_FD(DECLARE)
 
-#define CALLER __builtin_return_address(0)
-
 /* A call on @fd that returns a number of bytes, or 0, or -1. */
 #define WRAP(op, ret, name, fd, params, args) \
 	IOLAT_WRAPPER ret name params \
@@ -17,7 +15,7 @@ IOLAT_REAL_FD(DECLARE)
 		struct iolat_call call; \
 		ret result; \
 \
-		if (!um_iolat_call_begin(&call, op, fd, CALLER)) \
+		if (!um_iolat_call_begin(&call, op, fd)) \
 			return um_iolat_real.name args; \
 		result = um_iolat_real.name args; \
 		um_iolat_call_end(&call, fd, result); \
@@ -31,7 +29,7 @@ IOLAT_REAL_FD(DECLARE)
 		struct iolat_call call; \
 		int fd; \
 \
-		if (!um_iolat_call_begin(&call, op, -1, CALLER)) \
+		if (!um_iolat_call_begin(&call, op, -1)) \
 			return um_iolat_real.name args; \
 		fd = um_iolat_real.name args; \
 		um_iolat_fd_changed(fd); \
@@ -53,7 +51,7 @@ IOLAT_REAL_FD(DECLARE)
 			mode = va_arg(ap, mode_t); \
 			va_end(ap); \
 		} \
-		if (!um_iolat_call_begin(&call, op, -1, CALLER)) \
+		if (!um_iolat_call_begin(&call, op, -1)) \
 			return um_iolat_real.name args; \
 		fd = um_iolat_real.name args; \
 		um_iolat_fd_changed(fd); \
@@ -132,7 +130,7 @@ IOLAT_WRAPPER int close(int fd)
 
 	if (unlikely(um_iolat_own_fd(fd)))
 		fd = -1;
-	if (!um_iolat_call_begin(&call, IOLAT_CLOSE, fd, CALLER)) {
+	if (!um_iolat_call_begin(&call, IOLAT_CLOSE, fd)) {
 		um_iolat_fd_changed(fd);
 		return um_iolat_real.close(fd);
 	}

@@ -14,8 +14,6 @@
 #define DECLARE(ret, name, params) ret name params;
 IOLAT_REAL_STDIO(DECLARE)
 
-#define CALLER __builtin_return_address(0)
-
 /* A stream of memory or of callbacks has no descriptor. */
 static int fd_of(FILE *stream)
 {
@@ -33,7 +31,7 @@ static int fd_of(FILE *stream)
 		int fd = fd_of(stream); \
 		ret result; \
 \
-		if (!um_iolat_call_begin(&call, op, fd, CALLER)) \
+		if (!um_iolat_call_begin(&call, op, fd)) \
 			return um_iolat_real.name args; \
 		result = um_iolat_real.name args; \
 		um_iolat_call_end(&call, fd, bytes); \
@@ -47,7 +45,7 @@ static int fd_of(FILE *stream)
 		FILE *stream; \
 		int fd; \
 \
-		if (!um_iolat_call_begin(&call, IOLAT_FOPEN, -1, CALLER)) \
+		if (!um_iolat_call_begin(&call, IOLAT_FOPEN, -1)) \
 			return um_iolat_real.name(path, mode); \
 		stream = um_iolat_real.name(path, mode); \
 		fd = fd_of(stream); \
@@ -64,7 +62,7 @@ static int fd_of(FILE *stream)
 		int fd = fd_of(old); \
 \
 		um_iolat_fd_changed(fd); \
-		if (!um_iolat_call_begin(&call, IOLAT_FOPEN, fd, CALLER)) \
+		if (!um_iolat_call_begin(&call, IOLAT_FOPEN, fd)) \
 			return um_iolat_real.name(path, mode, old); \
 		stream = um_iolat_real.name(path, mode, old); \
 		fd = fd_of(stream); \
@@ -116,7 +114,7 @@ IOLAT_WRAPPER int fclose(FILE *stream)
 	struct iolat_call call;
 	int fd = fd_of(stream), result;
 
-	if (!um_iolat_call_begin(&call, IOLAT_FCLOSE, fd, CALLER)) {
+	if (!um_iolat_call_begin(&call, IOLAT_FCLOSE, fd)) {
 		um_iolat_fd_changed(fd);
 		return um_iolat_real.fclose(stream);
 	}
