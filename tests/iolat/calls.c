@@ -65,15 +65,15 @@ static void must(int good, const char *what)
 }
 
 /* Make @call @n times; each answers @want, and leaves errno as it was. */
-#define TIMES(n, op, call, want) \
-	do { \
-		int i_; \
-\
-		for (i_ = 0; i_ < (n); i_++) { \
-			errno = 4711; \
-			must((call) == (want) && errno == 4711, #call); \
-			count(op); \
-		} \
+#define TIMES(n, op, call, want)                                                                   \
+	do {                                                                                       \
+		int i_;                                                                            \
+                                                                                                   \
+		for (i_ = 0; i_ < (n); i_++) {                                                     \
+			errno = 4711;                                                              \
+			must((call) == (want) && errno == 4711, #call);                            \
+			count(op);                                                                 \
+		}                                                                                  \
 	} while (0)
 
 static void close_it(void)
@@ -82,16 +82,16 @@ static void close_it(void)
 	count("close");
 }
 
-#define OPENS(n, op, call) \
-	do { \
-		int i_; \
-\
-		for (i_ = 0; i_ < (n); i_++) { \
-			fd = (call); \
-			must(fd >= 0, #call); \
-			count(op); \
-			close_it(); \
-		} \
+#define OPENS(n, op, call)                                                                         \
+	do {                                                                                       \
+		int i_;                                                                            \
+                                                                                                   \
+		for (i_ = 0; i_ < (n); i_++) {                                                     \
+			fd = (call);                                                               \
+			must(fd >= 0, #call);                                                      \
+			count(op);                                                                 \
+			close_it();                                                                \
+		}                                                                                  \
 	} while (0)
 
 static void opens(void)

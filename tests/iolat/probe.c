@@ -222,8 +222,8 @@ static void *timed_preads(void *arg)
 static int altstack(char **argv)
 {
 	size_t size = 1 << 20;
-	char *stacks = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			    0);
+	char *stacks =
+		mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct sigaction sa = { .sa_handler = on_timer, .sa_flags = SA_RESTART | SA_ONSTACK };
 	stack_t high = { .ss_sp = stacks + size, .ss_size = size };
 	pthread_attr_t attr;
@@ -411,11 +411,20 @@ static const struct {
 	const char *name;
 	int (*run)(char **argv);
 } probes[] = {
-	{ "threads", threads },	    { "tree", tree },	      { "execs", execs },
-	{ "timer", timer },	    { "longjmp", long_jump }, { "cancel", cancel },
-	{ "descriptors", descriptors }, { "vfork", vforking },    { "rawfork", rawfork },
-	{ "lowest", lowest },	    { "block", block },	      { "kill", kill_self },
-	{ "altstack", altstack },   { "vforkblock", vforkblock },
+	{ "threads", threads },
+	{ "tree", tree },
+	{ "execs", execs },
+	{ "timer", timer },
+	{ "longjmp", long_jump },
+	{ "cancel", cancel },
+	{ "descriptors", descriptors },
+	{ "vfork", vforking },
+	{ "rawfork", rawfork },
+	{ "lowest", lowest },
+	{ "block", block },
+	{ "kill", kill_self },
+	{ "altstack", altstack },
+	{ "vforkblock", vforkblock },
 };
 
 int main(int argc, char **argv)

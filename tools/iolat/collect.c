@@ -9,30 +9,18 @@
 #include "frontend.h"
 
 const char *const op_names[IOLAT_NR_OPS] = {
-	[IOLAT_OPEN] = "open",
-	[IOLAT_OPENAT] = "openat",
-	[IOLAT_CREAT] = "creat",
-	[IOLAT_CLOSE] = "close",
-	[IOLAT_READ] = "read",
-	[IOLAT_WRITE] = "write",
-	[IOLAT_PREAD] = "pread",
-	[IOLAT_PWRITE] = "pwrite",
-	[IOLAT_READV] = "readv",
-	[IOLAT_WRITEV] = "writev",
-	[IOLAT_PREADV] = "preadv",
-	[IOLAT_PWRITEV] = "pwritev",
-	[IOLAT_FSYNC] = "fsync",
-	[IOLAT_FDATASYNC] = "fdatasync",
-	[IOLAT_SENDFILE] = "sendfile",
-	[IOLAT_COPY_FILE_RANGE] = "copy_file_range",
-	[IOLAT_FOPEN] = "fopen",
-	[IOLAT_FCLOSE] = "fclose",
-	[IOLAT_FREAD] = "fread",
-	[IOLAT_FWRITE] = "fwrite",
-	[IOLAT_FGETS] = "fgets",
-	[IOLAT_GETLINE] = "getline",
-	[IOLAT_FPUTS] = "fputs",
-	[IOLAT_FFLUSH] = "fflush",
+	[IOLAT_OPEN] = "open",	       [IOLAT_OPENAT] = "openat",
+	[IOLAT_CREAT] = "creat",       [IOLAT_CLOSE] = "close",
+	[IOLAT_READ] = "read",	       [IOLAT_WRITE] = "write",
+	[IOLAT_PREAD] = "pread",       [IOLAT_PWRITE] = "pwrite",
+	[IOLAT_READV] = "readv",       [IOLAT_WRITEV] = "writev",
+	[IOLAT_PREADV] = "preadv",     [IOLAT_PWRITEV] = "pwritev",
+	[IOLAT_FSYNC] = "fsync",       [IOLAT_FDATASYNC] = "fdatasync",
+	[IOLAT_SENDFILE] = "sendfile", [IOLAT_COPY_FILE_RANGE] = "copy_file_range",
+	[IOLAT_FOPEN] = "fopen",       [IOLAT_FCLOSE] = "fclose",
+	[IOLAT_FREAD] = "fread",       [IOLAT_FWRITE] = "fwrite",
+	[IOLAT_FGETS] = "fgets",       [IOLAT_GETLINE] = "getline",
+	[IOLAT_FPUTS] = "fputs",       [IOLAT_FFLUSH] = "fflush",
 };
 
 /* The next entry, 0 or -ENOENT; writers that keep a bucket busy are waited out. */
@@ -208,11 +196,20 @@ size_t top_busiest(struct findings *f)
 	return top(f, by_count);
 }
 
+/* Bytes of a UTF-8 character by its first one, or 0. */
+static size_t utf8_length(unsigned char first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first < 0xc2 || first > 0xf4)
+		return 0;
+	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
 /* Bytes of the printable UTF-8 character at @s, or 0. */
 static size_t printable(const unsigned char *s)
 {
-	size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 :
-		     s[0] < 0xf5 ? 4 : 0;
+	size_t len = utf8_length(s[0]);
 	size_t i;
 
 	if (len == 1)

@@ -149,7 +149,8 @@ static const char *check_privileges(int fd)
 	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
 		return "it is a set-group-ID program, and the loader preloads nothing into those";
 	if (fgetxattr(fd, "security.capability", NULL, 0) > 0)
-		return "it has file capabilities, and the loader preloads nothing into such a program";
+		return "it has file capabilities, and the loader preloads nothing into such a "
+		       "program";
 	return NULL;
 }
 
@@ -176,7 +177,8 @@ static int check_file(const char *path, int depth)
 		if (!interpreter)
 			return 0;
 		if (depth == MAX_SCRIPTS)
-			return not_traceable(path, "its interpreters are scripts, too many of them");
+			return not_traceable(path,
+					     "its interpreters are scripts, too many of them");
 		return check_file(interpreter, depth + 1);
 	}
 	why = check_privileges(fd);

@@ -12,9 +12,7 @@ static const struct {
 	size_t offset;
 } wanted[] = {
 #define WANTED(ret, name, params) { #name, offsetof(struct iolat_real, name) },
-	IOLAT_REAL_FD(WANTED)
-	IOLAT_REAL_STDIO(WANTED)
-	IOLAT_REAL_PROC(WANTED)
+	IOLAT_REAL_FD(WANTED) IOLAT_REAL_STDIO(WANTED) IOLAT_REAL_PROC(WANTED)
 };
 
 /* dlsym() allocates nothing as long as it finds what it is asked for. */

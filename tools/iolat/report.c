@@ -79,15 +79,16 @@ static void print_gaps(FILE *to, const struct findings *f)
 		fprintf(to, "\n%llu calls had not ended: their process goes on, or was killed\n",
 			(unsigned long long)f->unfinished);
 	if (f->counts.lost[IOLAT_LOST_CALLS])
-		fprintf(to, "\n%llu calls were lost: a map was full or busy\n",
+		fprintf(to, "\n%llu calls were lost: a map was busy, or a process had too many threads\n",
 			(unsigned long long)f->counts.lost[IOLAT_LOST_CALLS]);
 	if (f->counts.lost[IOLAT_LOST_FILES])
-		fprintf(to, "\n%llu calls count to no file: the map of files was full, or a signal "
-			    "handler made them (-f makes it larger)\n",
+		fprintf(to,
+			"\n%llu calls count to no file: the map of files was full, -f makes it "
+			"larger\n",
 			(unsigned long long)f->counts.lost[IOLAT_LOST_FILES]);
 	if (f->missed)
-		fprintf(to, "\n%llu processes were not traced: %s\n",
-			(unsigned long long)f->missed, um_strerror(-f->missed_errno, UM_OPEN));
+		fprintf(to, "\n%llu processes were not traced: %s\n", (unsigned long long)f->missed,
+			um_strerror(-f->missed_errno, UM_OPEN));
 }
 
 int report_end(struct report *r, const struct outcome *o)
@@ -165,8 +166,8 @@ void report_interval(void *report)
 	localtime_r(&wall, &tm);
 	strftime(when, sizeof(when), "%H:%M:%S", &tm);
 	if (!r->any)
-		fprintf(r->to, "%-8s  %-15s %10s %10s %10s %10s %10s\n", "time", "operation", "calls",
-			"calls/s", "p50 us <", "p99 us <", "max us <");
+		fprintf(r->to, "%-8s  %-15s %10s %10s %10s %10s %10s\n", "time", "operation",
+			"calls", "calls/s", "p50 us <", "p99 us <", "max us <");
 	r->any = true;
 	print_interval(r->to, when, (double)(now_at - r->last_ns) / 1e9, &now, &r->last);
 	fflush(r->to);

@@ -15,8 +15,8 @@
 #include <unistd.h>
 #include "frontend.h"
 
-static const int passed_on[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
-				 SIGWINCH };
+static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+				 SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH };
 
 static bool is_ignored(int sig)
 {

@@ -119,9 +119,9 @@ static int create_maps(struct session *s, const char *prefix, uint32_t max_files
 			     sizeof(struct iolat_start), MAX_CALLS, &of_starts, &s->starts);
 
 	if (!err)
-		err = create_map(prefix, IOLAT_HIST, sizeof(struct iolat_hist_key),
-				 sizeof(uint64_t), IOLAT_NR_OPS * IOLAT_NR_BUCKETS +
-				 IOLAT_NR_LOSSES, &of_hist, &s->hist);
+		err = create_map(
+			prefix, IOLAT_HIST, sizeof(struct iolat_hist_key), sizeof(uint64_t),
+			IOLAT_NR_OPS * IOLAT_NR_BUCKETS + IOLAT_NR_LOSSES, &of_hist, &s->hist);
 	if (!err)
 		err = create_map(prefix, IOLAT_FILES, sizeof(struct iolat_file_key),
 				 sizeof(struct iolat_file), max_files, &of_files, &s->files);

@@ -52,7 +52,7 @@ struct iolat_thread {
 	/* inside the tracer: what a handler does now must not touch the rest */
 	uint32_t busy;
 	uint32_t nr_pending;
-	const void *outer; /* the call whose start is in our entry, on its stack */
+	const void *outer;	   /* the call whose start is in our entry, on its stack */
 	struct iolat_start *entry; /* in starts, during a burst; see starts.c */
 	uint64_t flushed_ns;
 	uint32_t dirty_slots; /* bit each */

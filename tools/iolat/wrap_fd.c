@@ -9,54 +9,54 @@
 IOLAT_REAL_FD(DECLARE)
 
 /* A call on @fd that returns a number of bytes, or 0, or -1. */
-#define WRAP(op, ret, name, fd, params, args) \
-	IOLAT_WRAPPER ret name params \
-	{ \
-		struct iolat_call call; \
-		ret result; \
-\
-		if (!um_iolat_call_begin(&call, op, fd)) \
-			return um_iolat_real.name args; \
-		result = um_iolat_real.name args; \
-		um_iolat_call_end(&call, fd, result); \
-		return result; \
+#define WRAP(op, ret, name, fd, params, args)                                                      \
+	IOLAT_WRAPPER ret name params                                                              \
+	{                                                                                          \
+		struct iolat_call call;                                                            \
+		ret result;                                                                        \
+                                                                                                   \
+		if (!um_iolat_call_begin(&call, op, fd))                                           \
+			return um_iolat_real.name args;                                            \
+		result = um_iolat_real.name args;                                                  \
+		um_iolat_call_end(&call, fd, result);                                              \
+		return result;                                                                     \
 	}
 
 /* A call that returns a new descriptor. */
-#define WRAP_OPEN(op, name, params, args) \
-	IOLAT_WRAPPER int name params \
-	{ \
-		struct iolat_call call; \
-		int fd; \
-\
-		if (!um_iolat_call_begin(&call, op, -1)) \
-			return um_iolat_real.name args; \
-		fd = um_iolat_real.name args; \
-		um_iolat_fd_changed(fd); \
-		um_iolat_call_end(&call, fd, 0); \
-		return fd; \
+#define WRAP_OPEN(op, name, params, args)                                                          \
+	IOLAT_WRAPPER int name params                                                              \
+	{                                                                                          \
+		struct iolat_call call;                                                            \
+		int fd;                                                                            \
+                                                                                                   \
+		if (!um_iolat_call_begin(&call, op, -1))                                           \
+			return um_iolat_real.name args;                                            \
+		fd = um_iolat_real.name args;                                                      \
+		um_iolat_fd_changed(fd);                                                           \
+		um_iolat_call_end(&call, fd, 0);                                                   \
+		return fd;                                                                         \
 	}
 
 /* The same with a mode, which is there if a file may be created. */
-#define WRAP_OPEN_MODE(op, name, params, args) \
-	IOLAT_WRAPPER int name params \
-	{ \
-		struct iolat_call call; \
-		mode_t mode = 0; \
-		va_list ap; \
-		int fd; \
-\
-		if ((flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE) { \
-			va_start(ap, flags); \
-			mode = va_arg(ap, mode_t); \
-			va_end(ap); \
-		} \
-		if (!um_iolat_call_begin(&call, op, -1)) \
-			return um_iolat_real.name args; \
-		fd = um_iolat_real.name args; \
-		um_iolat_fd_changed(fd); \
-		um_iolat_call_end(&call, fd, 0); \
-		return fd; \
+#define WRAP_OPEN_MODE(op, name, params, args)                                                     \
+	IOLAT_WRAPPER int name params                                                              \
+	{                                                                                          \
+		struct iolat_call call;                                                            \
+		mode_t mode = 0;                                                                   \
+		va_list ap;                                                                        \
+		int fd;                                                                            \
+                                                                                                   \
+		if ((flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE) {                       \
+			va_start(ap, flags);                                                       \
+			mode = va_arg(ap, mode_t);                                                 \
+			va_end(ap);                                                                \
+		}                                                                                  \
+		if (!um_iolat_call_begin(&call, op, -1))                                           \
+			return um_iolat_real.name args;                                            \
+		fd = um_iolat_real.name args;                                                      \
+		um_iolat_fd_changed(fd);                                                           \
+		um_iolat_call_end(&call, fd, 0);                                                   \
+		return fd;                                                                         \
 	}
 
 WRAP_OPEN_MODE(IOLAT_OPEN, open, (const char *path, int flags, ...), (path, flags, mode))
@@ -77,8 +77,7 @@ WRAP(IOLAT_READ, ssize_t, __read_chk, fd, (int fd, void *buf, size_t n, size_t s
      (fd, buf, n, size))
 WRAP(IOLAT_WRITE, ssize_t, write, fd, (int fd, const void *buf, size_t n), (fd, buf, n))
 WRAP(IOLAT_PREAD, ssize_t, pread, fd, (int fd, void *buf, size_t n, off_t at), (fd, buf, n, at))
-WRAP(IOLAT_PREAD, ssize_t, pread64, fd, (int fd, void *buf, size_t n, off64_t at),
-     (fd, buf, n, at))
+WRAP(IOLAT_PREAD, ssize_t, pread64, fd, (int fd, void *buf, size_t n, off64_t at), (fd, buf, n, at))
 WRAP(IOLAT_PREAD, ssize_t, __pread_chk, fd, (int fd, void *buf, size_t n, off_t at, size_t size),
      (fd, buf, n, at, size))
 WRAP(IOLAT_PREAD, ssize_t, __pread64_chk, fd,

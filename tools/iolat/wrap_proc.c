@@ -174,16 +174,16 @@ static void take_args(char **argv, size_t n, const char *first, va_list *ap)
 }
 
 /* Leaves @ap behind the arguments, where execle() has its environment. */
-#define COLLECT_ARGS(argv, first, ap) \
-	do { \
-		size_t n_; \
-\
-		va_start(ap, first); \
-		n_ = count_args(first, &ap); \
-		va_end(ap); \
-		(argv) = alloca(n_ * sizeof(*(argv))); \
-		va_start(ap, first); \
-		take_args(argv, n_, first, &ap); \
+#define COLLECT_ARGS(argv, first, ap)                                                              \
+	do {                                                                                       \
+		size_t n_;                                                                         \
+                                                                                                   \
+		va_start(ap, first);                                                               \
+		n_ = count_args(first, &ap);                                                       \
+		va_end(ap);                                                                        \
+		(argv) = alloca(n_ * sizeof(*(argv)));                                             \
+		va_start(ap, first);                                                               \
+		take_args(argv, n_, first, &ap);                                                   \
 	} while (0)
 
 IOLAT_WRAPPER int execl(const char *path, const char *arg, ...)

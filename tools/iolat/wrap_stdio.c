@@ -24,51 +24,51 @@ static int fd_of(FILE *stream)
 }
 
 /* A call on @stream; @bytes: what it moved, from its result */
-#define WRAP(op, ret, name, params, args, bytes) \
-	IOLAT_WRAPPER ret name params \
-	{ \
-		struct iolat_call call; \
-		int fd = fd_of(stream); \
-		ret result; \
-\
-		if (!um_iolat_call_begin(&call, op, fd)) \
-			return um_iolat_real.name args; \
-		result = um_iolat_real.name args; \
-		um_iolat_call_end(&call, fd, bytes); \
-		return result; \
+#define WRAP(op, ret, name, params, args, bytes)                                                   \
+	IOLAT_WRAPPER ret name params                                                              \
+	{                                                                                          \
+		struct iolat_call call;                                                            \
+		int fd = fd_of(stream);                                                            \
+		ret result;                                                                        \
+                                                                                                   \
+		if (!um_iolat_call_begin(&call, op, fd))                                           \
+			return um_iolat_real.name args;                                            \
+		result = um_iolat_real.name args;                                                  \
+		um_iolat_call_end(&call, fd, bytes);                                               \
+		return result;                                                                     \
 	}
 
-#define WRAP_FOPEN(name) \
-	IOLAT_WRAPPER FILE *name(const char *path, const char *mode) \
-	{ \
-		struct iolat_call call; \
-		FILE *stream; \
-		int fd; \
-\
-		if (!um_iolat_call_begin(&call, IOLAT_FOPEN, -1)) \
-			return um_iolat_real.name(path, mode); \
-		stream = um_iolat_real.name(path, mode); \
-		fd = fd_of(stream); \
-		um_iolat_fd_changed(fd); \
-		um_iolat_call_end(&call, fd, 0); \
-		return stream; \
+#define WRAP_FOPEN(name)                                                                           \
+	IOLAT_WRAPPER FILE *name(const char *path, const char *mode)                               \
+	{                                                                                          \
+		struct iolat_call call;                                                            \
+		FILE *stream;                                                                      \
+		int fd;                                                                            \
+                                                                                                   \
+		if (!um_iolat_call_begin(&call, IOLAT_FOPEN, -1))                                  \
+			return um_iolat_real.name(path, mode);                                     \
+		stream = um_iolat_real.name(path, mode);                                           \
+		fd = fd_of(stream);                                                                \
+		um_iolat_fd_changed(fd);                                                           \
+		um_iolat_call_end(&call, fd, 0);                                                   \
+		return stream;                                                                     \
 	}
 
-#define WRAP_FREOPEN(name) \
-	IOLAT_WRAPPER FILE *name(const char *path, const char *mode, FILE *old) \
-	{ \
-		struct iolat_call call; \
-		FILE *stream; \
-		int fd = fd_of(old); \
-\
-		um_iolat_fd_changed(fd); \
-		if (!um_iolat_call_begin(&call, IOLAT_FOPEN, fd)) \
-			return um_iolat_real.name(path, mode, old); \
-		stream = um_iolat_real.name(path, mode, old); \
-		fd = fd_of(stream); \
-		um_iolat_fd_changed(fd); \
-		um_iolat_call_end(&call, fd, 0); \
-		return stream; \
+#define WRAP_FREOPEN(name)                                                                         \
+	IOLAT_WRAPPER FILE *name(const char *path, const char *mode, FILE *old)                    \
+	{                                                                                          \
+		struct iolat_call call;                                                            \
+		FILE *stream;                                                                      \
+		int fd = fd_of(old);                                                               \
+                                                                                                   \
+		um_iolat_fd_changed(fd);                                                           \
+		if (!um_iolat_call_begin(&call, IOLAT_FOPEN, fd))                                  \
+			return um_iolat_real.name(path, mode, old);                                \
+		stream = um_iolat_real.name(path, mode, old);                                      \
+		fd = fd_of(stream);                                                                \
+		um_iolat_fd_changed(fd);                                                           \
+		um_iolat_call_end(&call, fd, 0);                                                   \
+		return stream;                                                                     \
 	}
 
 WRAP_FOPEN(fopen)
@@ -77,19 +77,19 @@ WRAP_FREOPEN(freopen)
 WRAP_FREOPEN(freopen64)
 
 WRAP(IOLAT_FREAD, size_t, fread, (void *buf, size_t size, size_t n, FILE *stream),
-     (buf, size, n, stream), (int64_t)(result * size))
+     (buf, size, n, stream), (int64_t)(result *size))
 WRAP(IOLAT_FREAD, size_t, fread_unlocked, (void *buf, size_t size, size_t n, FILE *stream),
-     (buf, size, n, stream), (int64_t)(result * size))
+     (buf, size, n, stream), (int64_t)(result *size))
 WRAP(IOLAT_FREAD, size_t, __fread_chk,
-     (void *buf, size_t room, size_t size, size_t n, FILE *stream),
-     (buf, room, size, n, stream), (int64_t)(result * size))
+     (void *buf, size_t room, size_t size, size_t n, FILE *stream), (buf, room, size, n, stream),
+     (int64_t)(result *size))
 WRAP(IOLAT_FREAD, size_t, __fread_unlocked_chk,
-     (void *buf, size_t room, size_t size, size_t n, FILE *stream),
-     (buf, room, size, n, stream), (int64_t)(result * size))
+     (void *buf, size_t room, size_t size, size_t n, FILE *stream), (buf, room, size, n, stream),
+     (int64_t)(result *size))
 WRAP(IOLAT_FWRITE, size_t, fwrite, (const void *buf, size_t size, size_t n, FILE *stream),
-     (buf, size, n, stream), (int64_t)(result * size))
+     (buf, size, n, stream), (int64_t)(result *size))
 WRAP(IOLAT_FWRITE, size_t, fwrite_unlocked, (const void *buf, size_t size, size_t n, FILE *stream),
-     (buf, size, n, stream), (int64_t)(result * size))
+     (buf, size, n, stream), (int64_t)(result *size))
 
 /* To count the bytes of strings would cost more than to move them. */
 WRAP(IOLAT_FGETS, char *, fgets, (char *buf, int n, FILE *stream), (buf, n, stream), 0)
@@ -106,8 +106,8 @@ WRAP(IOLAT_GETLINE, ssize_t, __getdelim, (char **line, size_t *room, int delim, 
      (line, room, delim, stream), result)
 WRAP(IOLAT_FPUTS, int, fputs, (const char *s, FILE *stream), (s, stream), 0)
 WRAP(IOLAT_FPUTS, int, fputs_unlocked, (const char *s, FILE *stream), (s, stream), 0)
-WRAP(IOLAT_FFLUSH, int, fflush, (FILE *stream), (stream), 0)
-WRAP(IOLAT_FFLUSH, int, fflush_unlocked, (FILE *stream), (stream), 0)
+WRAP(IOLAT_FFLUSH, int, fflush, (FILE * stream), (stream), 0)
+WRAP(IOLAT_FFLUSH, int, fflush_unlocked, (FILE * stream), (stream), 0)
 
 IOLAT_WRAPPER int fclose(FILE *stream)
 {
