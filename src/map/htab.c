@@ -397,16 +397,24 @@ static int change(struct htab *h, struct call *c, const struct place *p, struct 
 }
 
 /*
+ * No tag that fits and no chain: a miss that needs no further look. What it
+ * leaves open goes the long way.
+ */
+static __always_inline bool absent_for_sure(const struct place *p)
+{
+	return !bucket_match(p->home, p->tag) && !READ_ONCE(p->home->next);
+}
+
+/*
  * The map was full while the key was absent: no free place before the look, a
- * sure miss, and no change to the free places since. Chains and tags that fit
- * another key are left to the lock.
+ * sure miss, and no change to the free places since.
  */
 static bool full_and_absent(const struct htab *h, const struct place *p)
 {
 	uint64_t before, after;
 
-	return um_tokens_none(&h->tokens, &before) && !bucket_match(p->home, p->tag) &&
-	       !READ_ONCE(p->home->next) && um_tokens_none(&h->tokens, &after) && before == after;
+	return um_tokens_none(&h->tokens, &before) && absent_for_sure(p) &&
+	       um_tokens_none(&h->tokens, &after) && before == after;
 }
 
 /* Refusals that need no lock. 0: go on, *present is what it looked like. */
@@ -417,17 +425,14 @@ static int refuse_early(struct htab *h, const struct place *p, uint64_t flags, b
 	bool sure;
 
 	*present = find(h, p, &s, &sure);
-	if (*present ? flags != BPF_NOEXIST : !sure)
-		return 0;
-	if (!version_is(p, version))
+	if (flags == BPF_ANY || (*present && flags == BPF_EXIST) || !version_is(p, version))
 		return 0;
 	if (*present)
 		return -EEXIST;
-	if (flags == BPF_EXIST)
-		return -ENOENT;
-	return full_and_absent(h, p) ? -E2BIG : 0;
+	return flags == BPF_EXIST ? -ENOENT : 0;
 }
 
+/* A chain, a tag that may be another key's, a long value. */
 static __attribute__((noinline)) int update_any(struct htab *h, struct call *c,
 						const struct place *p, const void *value,
 						uint64_t flags)
@@ -439,24 +444,31 @@ static __attribute__((noinline)) int update_any(struct htab *h, struct call *c,
 	return err ? err : change(h, c, p, &ch, present && h->one_word);
 }
 
-/*
- * Straight through the home bucket: a tag that fits is nearly always the key.
- * 1: not so simple, and nothing was done.
- */
+static __attribute__((noinline)) int update_absent(struct htab *h, struct call *c,
+						   const struct place *p, const void *value,
+						   uint64_t flags)
+{
+	struct change ch = { .value = value, .flags = flags };
+
+	if (flags == BPF_EXIST)
+		return -ENOENT;
+	return full_and_absent(h, p) ? -E2BIG : change(h, c, p, &ch, false);
+}
+
+/* A tag that fits is nearly always the key. 1: it was not, nothing was done. */
 static __always_inline int update_in_place(struct htab *h, struct call *c, const struct place *p,
 					   const void *value)
 {
-	uint32_t mask = bucket_match(p->home, p->tag);
+	uint32_t mask;
 	elem_idx e;
 	int err;
 
-	if (!mask)
-		return full_and_absent(h, p) ? -E2BIG : 1;
 	err = um_bucket_lock(h->a, c->rec, &p->home->lock, bucket_nr(h, p->home));
 	if (unlikely(err))
 		return err;
 	err = 1;
-	e = READ_ONCE(p->home->elem[__builtin_ctz(mask)]);
+	mask = bucket_match(p->home, p->tag);
+	e = mask ? READ_ONCE(p->home->elem[__builtin_ctz(mask)]) : 0;
 	if (likely(e - 1 < h->nr_elems) && key_is(h, e, p->key)) {
 		store_word(h, e, value);
 		err = 0;
@@ -472,7 +484,9 @@ int um_htab_update(struct htab *h, struct call *c, const void *key, const void *
 	int err;
 
 	place_of(h, key, h->key_size, &p);
-	if (likely(h->one_word && flags == BPF_ANY)) {
+	if (absent_for_sure(&p))
+		return update_absent(h, c, &p, value, flags);
+	if (likely(h->one_word && flags != BPF_NOEXIST)) {
 		err = update_in_place(h, c, &p, value);
 		if (likely(err <= 0))
 			return err;
@@ -575,15 +589,13 @@ int um_htab_add(struct htab *h, struct call *c, const void *key, size_t offset, 
 
 int um_htab_delete(struct htab *h, struct call *c, const void *key, void *value)
 {
-	uint32_t version;
 	struct place p;
 	struct slot s;
 	bool sure, hit;
 	int err;
 
 	place_of(h, key, h->key_size, &p);
-	version = read_version(&p);
-	if (!find(h, &p, &s, &sure) && (sure || version_is(&p, version)))
+	if (absent_for_sure(&p))
 		return -ENOENT;
 	err = um_bucket_lock(h->a, c->rec, &p.home->lock, bucket_nr(h, p.home));
 	if (err)
