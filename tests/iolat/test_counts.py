@@ -129,6 +129,15 @@ def what_a_child_of_vfork_redirects_stays_its_own():
     assert (traced.bytes_of("parent"), traced.bytes_of("child")) == (7, 5), traced.files
 
 
+def processes_killed_in_the_middle_do_not_disturb_the_others():
+    traced = Traced("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do "
+                    "timeout -s KILL 0.0$i dd if=/dev/zero of=/dev/null bs=64; done & "
+                    "dd if=/dev/zero of=/dev/null bs=64 count=100000 status=none; wait",
+                    status=None)
+    assert traced.status == 0 and traced.calls["write"] >= 100000, traced.calls
+    assert not any(traced.lost.values()), traced.lost
+
+
 def more_files_than_there_is_room_for_are_said_to_be_lost():
     traced = Traced("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do echo >f$i; done; "
                     "cat f?; exec cat f?", options=["-f", "4"])

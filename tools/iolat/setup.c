@@ -16,8 +16,10 @@
 #include "trace.h"
 
 #define LOW_FDS 100
-/* A lock that is held this long is held by a stopped process. */
-#define LOCK_TIMEOUT_MS 20
+/* A lock that is held this long is held by a stopped process, also on a machine
+ * that has much to do. */
+#define LOCK_TIMEOUT_MS 250
+#define OPEN_TRIES 8
 
 /* "PREFIX MULT TSC NS"; the prefix may have blanks in it. */
 static int parse(const char *env, char prefix[PATH_MAX])
@@ -47,10 +49,14 @@ static int open_map(const char *prefix, const char *suffix, struct um_map **map)
 {
 	UM_OPTS(um_open_opts, opts, .lock_timeout_ms = LOCK_TIMEOUT_MS);
 	char path[PATH_MAX];
+	int err, tries = 0;
 
 	if (snprintf(path, sizeof(path), "%s%s", prefix, suffix) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	return um_map_open(path, &opts, map);
+	do
+		err = um_map_open(path, &opts, map);
+	while (err == -ETIMEDOUT && ++tries < OPEN_TRIES);
+	return err;
 }
 
 static int open_maps(const char *prefix)
