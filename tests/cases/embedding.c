@@ -201,7 +201,7 @@ static void ten_thousand_maps_leave_nothing(void)
 	}
 	check_eq(entries_in("/proc/self/fd"), fds);
 	check_eq(entries_in("/proc/self/task"), threads);
-	check_eq(threads, 1);
+	check(threads == 1 || SANITIZED); /* a sanitizer may have one of its own */
 	check_eq(entries_in(test_dir()), 0);
 	check_msg(SANITIZED || pages() <= size + 16, "%ld pages more than after 1000 maps",
 		  pages() - size);

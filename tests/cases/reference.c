@@ -346,6 +346,55 @@ static void a_reader_that_stays_costs_writers_a_timeout_and_no_more(void)
 	}
 }
 
+/* Two threads of a fresh process get their numbers and records at one moment. */
+struct pair {
+	struct um_map *map;
+	uint64_t there, inside;
+};
+
+static void meet(uint64_t *word)
+{
+	add(word, 1);
+	while (load(word) < 2)
+		;
+}
+
+static void enter_or_wait(int index, void *arg)
+{
+	struct pair *p = arg;
+
+	meet(&p->there);
+	check_ok(um_read_lock(p->map));
+	if (index)
+		um_read_unlock(p->map);
+	meet(&p->inside);
+	if (index) /* not -EBUSY: it is the other one who is inside */
+		check_err(um_synchronize(p->map), -ETIMEDOUT);
+	else
+		wait_for(&p->inside, 3);
+	add(&p->inside, 1);
+	if (!index)
+		um_read_unlock(p->map);
+}
+
+static void start_two_at_once(void *arg)
+{
+	struct shape s = { .max = 1, .lock_timeout_ms = 1 };
+	struct pair p = { .map = make_map(&s) };
+
+	run_team(2, enter_or_wait, &p);
+	check_ok(um_synchronize(p.map));
+	um_map_close(p.map);
+}
+
+static void threads_that_start_at_once_have_records_of_their_own(void)
+{
+	int round;
+
+	for (round = 0; round < SCALED(1200); round++)
+		run_child(start_two_at_once, NULL);
+}
+
 struct mill {
 	struct um_map *map;
 	atomic_bool stop;
@@ -436,6 +485,8 @@ static const struct test tests[] = {
 	  a_map_closed_in_a_section_lives_until_its_end },
 	{ "a_reader_that_stays_costs_writers_a_timeout_and_no_more",
 	  a_reader_that_stays_costs_writers_a_timeout_and_no_more },
+	{ "threads_that_start_at_once_have_records_of_their_own",
+	  threads_that_start_at_once_have_records_of_their_own },
 	{ "references_stay_what_they_are_while_writers_replace_and_delete",
 	  references_stay_what_they_are_while_writers_replace_and_delete },
 };

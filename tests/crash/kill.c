@@ -112,10 +112,12 @@ static void storm_on(void *arg)
 {
 	struct stormer *me = arg;
 	struct rng r = rng_new(test_seed + 1000, me->life * STORMERS + (uint64_t)me->index);
-	struct um_map *map = open_map("map", 0);
+	UM_OPTS(um_open_opts, opts, .lock_timeout_ms = 10000);
 	unsigned char value[24];
+	struct um_map *map;
 	uint64_t n;
 
+	check_ok(um_map_open("map", &opts, &map));
 	while (!load(&me->s->stop)) {
 		uint32_t key = me->s->keys[rng_below(&r, 12)];
 		int err;

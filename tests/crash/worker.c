@@ -80,7 +80,8 @@ static int change(struct worker *w, uint32_t k, uint32_t how)
 		store(&j->value[k], j->after);
 	store(&j->doing, 0);
 	if (takes)
-		check_msg(err != -E2BIG && (err == -ENOENT) == (j->before == ABSENT),
+		check_msg(err == (j->before == ABSENT ? -ENOENT : 0) ||
+				  (w->c->may_time_out && err == -ETIMEDOUT),
 			  "a removal answers %s", errno_text(err));
 	return err;
 }
@@ -152,8 +153,14 @@ static void one_call(struct worker *w)
 static void work(void *arg)
 {
 	struct worker *w = arg;
+	UM_OPTS(um_open_opts, opts, .lock_timeout_ms = w->c->shape.lock_timeout_ms);
 
-	w->map = open_map("map", 0);
+	int err;
+
+	do
+		err = um_map_open("map", &opts, &w->map);
+	while (err == -ETIMEDOUT && w->c->may_time_out);
+	check_ok(err);
 	while (!load(&w->j->stop)) {
 		store(&w->j->paused, load(&w->j->pause));
 		if (load(&w->j->pause))
