@@ -80,7 +80,7 @@ static void *use_once(void *arg)
 	uint64_t key = (uintptr_t)arg;
 
 	check_ok(put8(map, key % 1000, key));
-	check_eq(my_rec()->tid, gettid());
+	check_eq(READ_ONCE(my_rec()->tid), gettid());
 	return NULL;
 }
 
@@ -117,7 +117,7 @@ static void *join_the_crowd(void *arg)
 	check_ok(put8(map, i, i));
 	rec_of[i] = my_rec();
 	pthread_barrier_wait(&all_have_one);
-	check_eq(rec_of[i]->tid, gettid());
+	check_eq(READ_ONCE(rec_of[i]->tid), gettid());
 	check_ok(del8(map, i));
 	check(my_rec() == rec_of[i]);
 	return NULL;
@@ -255,7 +255,7 @@ static void child_writes(void *arg)
 
 	check_ok(get8(map, 1, &value));
 	check_ok(put8(map, 2, 22));
-	check_eq(my_rec()->tid, gettid());
+	check_eq(READ_ONCE(my_rec()->tid), gettid());
 	check(!m->arena.shared || my_rec() != parents);
 	check_ok(get8(map, 2, &value));
 	check_eq(value, 22);
@@ -289,7 +289,7 @@ static void grandchildren(void *arg)
 	uintptr_t depth = (uintptr_t)arg;
 
 	check_ok(put8(map, 100 + depth, depth));
-	check_eq(my_rec()->tid, gettid());
+	check_eq(READ_ONCE(my_rec()->tid), gettid());
 	if (depth)
 		run_child(grandchildren, (void *)(depth - 1));
 	check_ok(put8(map, 200 + depth, depth));
