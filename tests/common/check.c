@@ -22,7 +22,8 @@
 uint64_t test_seed;
 
 static char dir[64];
-static bool in_process;
+/* Then a failed check is an abort(), which debuggers and fuzzers look for. */
+static bool in_process = true;
 
 const char *test_dir(void)
 {
@@ -155,6 +156,7 @@ int run_tests(int argc, char **argv, const struct test *tests, size_t n)
 	bool list = false;
 	int c;
 
+	in_process = false;
 	if (getrandom(&test_seed, sizeof(test_seed), 0) != sizeof(test_seed))
 		test_seed = (uint64_t)getpid();
 	test_seed &= 0xffffffff; /* short enough to type */
