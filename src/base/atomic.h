@@ -7,8 +7,9 @@
  * hands control to a scheduler at each access.
  *
  * Orders: READ_ONCE and WRITE_ONCE have none. smp_load_acquire and
- * smp_store_release have the one in their name. All read-modify-writes are
- * fully ordered unless their name says less.
+ * smp_store_release have the one in their name. Read-modify-writes acquire and
+ * release, and are in one order for all, unless their name says less; a load of
+ * something else after one needs smp_mb__after_atomic().
  */
 #ifndef UM_ATOMIC_H_
 #define UM_ATOMIC_H_
@@ -30,6 +31,16 @@
 #define smp_mb() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
+
+/*
+ * A read-modify-write, then a load of something else: in order on x86, on arm64
+ * only with this between.
+ */
+#if defined(__x86_64__)
+#define smp_mb__after_atomic() barrier()
+#else
+#define smp_mb__after_atomic() smp_mb()
+#endif
 
 #define xchg(p, v) __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
 /* On failure *old is what was found. */

@@ -413,8 +413,10 @@ static bool full_and_absent(const struct htab *h, const struct place *p)
 {
 	uint64_t before, after;
 
-	return um_tokens_none(&h->tokens, &before) && absent_for_sure(p) &&
-	       um_tokens_none(&h->tokens, &after) && before == after;
+	if (!um_tokens_none(&h->tokens, &before) || !absent_for_sure(p))
+		return false;
+	smp_rmb(); /* the second look at the places comes after that at the bucket */
+	return um_tokens_none(&h->tokens, &after) && before == after;
 }
 
 /* Refusals that need no lock. 0: go on, *present is what it looked like. */

@@ -54,19 +54,24 @@ static bool is_dead(const struct census *s, uint32_t block)
 	return owner && (s->dead[(owner - 1) / 64] & 1ull << (owner - 1) % 64);
 }
 
-/* Blocks may name a slot that is not in use: of one who died while joining. */
+/* Asking costs a system call, so only slots that somebody says he has. */
 static void find_dead(struct census *s)
 {
-	uint32_t slot;
+	uint32_t slot, b, owner;
 
 	memset(s->dead, 0, sizeof(s->dead));
 	memset(s->used, 0, sizeof(s->used));
-	for (slot = 0; slot < UM_MAX_PROCS && s->a->shared; slot++) {
-		if (READ_ONCE(proc_of_slot(s->a, slot)->used))
+	for (slot = 0; slot < UM_MAX_PROCS; slot++)
+		if (smp_load_acquire(&proc_of_slot(s->a, slot)->used))
 			s->used[slot / 64] |= 1ull << slot % 64;
-		if (!um_proc_alive(s->a, slot))
-			s->dead[slot / 64] |= 1ull << slot % 64;
+	for_each_block(s->a, b) {
+		owner = READ_ONCE(s->a->blocks[b].owner);
+		if (owner && owner <= UM_MAX_PROCS)
+			s->used[(owner - 1) / 64] |= 1ull << (owner - 1) % 64;
 	}
+	for (slot = 0; slot < UM_MAX_PROCS; slot++)
+		if ((s->used[slot / 64] & 1ull << slot % 64) && !um_proc_alive(s->a, slot))
+			s->dead[slot / 64] |= 1ull << slot % 64;
 }
 
 /* ---- 2: locks of the dead ---- */
@@ -284,7 +289,7 @@ static bool any_dead(const struct census *s)
 	uint32_t i;
 
 	for (i = 0; i < ARRAY_SIZE(s->dead); i++)
-		if (s->dead[i] & s->used[i])
+		if (s->dead[i])
 			return true;
 	return false;
 }

@@ -33,8 +33,6 @@ static bool places_of_the_dead(struct um_map *map)
 
 bool um_map_again(struct um_map *map, const struct call *c, int *err)
 {
-	uint32_t cpu = um_cpu_of(map->arena.params.nr_cpus);
-
 	if (*err == -EOWNERDEAD || (*err == -E2BIG && places_of_the_dead(map))) {
 		/* a repair waits for calls, and this thread is still in one */
 		int repaired = c->nested ? -EBUSY : um_htab_recover(&map->htab);
@@ -45,17 +43,14 @@ bool um_map_again(struct um_map *map, const struct call *c, int *err)
 			*err = repaired;
 	}
 	switch (*err) {
-	case -E2BIG:
-		um_stat_inc(&map->arena, cpu, refused);
-		break;
 	case -EBUSY:
-		um_stat_inc(&map->arena, cpu, busy);
+		um_stat_inc(&map->arena, here(&map->htab), busy);
 		break;
 	case -ENOMEM:
-		um_stat_inc(&map->arena, cpu, nomem);
+		um_stat_inc(&map->arena, here(&map->htab), nomem);
 		break;
 	case -ETIMEDOUT:
-		um_stat_inc(&map->arena, cpu, timeouts);
+		um_stat_inc(&map->arena, here(&map->htab), timeouts);
 		break;
 	}
 	return false;
@@ -501,7 +496,8 @@ int um_map_get_stats(const struct um_map *map, struct um_map_stats *stats)
 		.waiting = um_mem_waiting(&map->htab.mem),
 		.recoveries = READ_ONCE(a->hdr->recoveries),
 	};
-	uint32_t cpu;
+	const struct um_rec *rec;
+	uint32_t cpu, b;
 
 	if (!stats)
 		return -EFAULT;
@@ -516,6 +512,9 @@ int um_map_get_stats(const struct um_map *map, struct um_map_stats *stats)
 		s.lock_waits += READ_ONCE(p->lock_waits);
 		s.timeouts += READ_ONCE(p->timeouts);
 	}
+	for (b = 0; b < um_nr_blocks(a); b++)
+		for_each_rec_of(a, b, rec)
+			s.refused += READ_ONCE(rec->refused);
 	s.sz = stats->sz;
 	memcpy(stats, &s, min(stats->sz, sizeof(s)));
 	return 0;

@@ -44,8 +44,19 @@ static __always_inline void call_end(struct call *c)
 		smp_store_release(&c->rec->call_seq, READ_ONCE(c->rec->call_seq) + 1);
 }
 
-/* What a writing call came to: counts refusals; repairs and says "again". */
+/* What a failed call came to: counts it; repairs and says "again". */
 bool um_map_again(struct um_map *map, const struct call *c, int *err);
+
+/* Still in the call, so that a handler is nested and counts elsewhere. */
+static __always_inline void count_refused(struct um_map *map, const struct call *c, int err)
+{
+	if (err != -E2BIG)
+		return;
+	if (likely(!c->nested))
+		WRITE_ONCE(c->rec->refused, READ_ONCE(c->rec->refused) + 1);
+	else
+		um_stat_inc(&map->arena, 0, refused);
+}
 
 /*
  * Frame of every writer: WRITE_CALL(map, c, err, err = um_htab_...(...));
@@ -57,6 +68,7 @@ bool um_map_again(struct um_map *map, const struct call *c, int *err);
 		(err) = call_begin(map, c);           \
 		if (likely(!(err))) {                 \
 			statement;                    \
+			count_refused(map, c, err);   \
 			call_end(c);                  \
 		}                                     \
 	} while (unlikely((err) < 0) && um_map_again(map, c, &(err)))

@@ -407,7 +407,7 @@ static int check_identity(const struct um_header *h, size_t got)
 		return -EMEDIUMTYPE;
 	if (got < sizeof(*h))
 		return -ENODATA;
-	if (h->byte_order != UM_BYTE_ORDER || h->machine != UM_MACHINE)
+	if (h->magic != UM_MAGIC || h->byte_order != UM_BYTE_ORDER || h->machine != UM_MACHINE)
 		return -ENOEXEC;
 	if (h->layout != UM_LAYOUT || h->incompat || h->params.hash_id != UM_HASH_ID)
 		return -EPROTONOSUPPORT;

@@ -84,7 +84,7 @@ struct um_percpu {
 	uint64_t free_by_rcu; /* mem_alloc.c, likewise the next */
 	uint64_t waiting_for_gp;
 	uint64_t pad[4];
-	uint64_t refused;
+	uint64_t refused; /* beside those in the thread records */
 	uint64_t busy;
 	uint64_t nomem;
 	uint64_t lock_waits;
@@ -108,7 +108,10 @@ struct um_rec {
 	uint32_t gen;	    /* 8 bits; part of the lock word */
 	uint32_t held[UM_MAX_HELD]; /* bucket + 1, set before its lock is tried */
 	uint32_t counted;   /* of a block's first: its memory is in the header's sum */
-	uint32_t pad[5];
+	uint32_t pad[3];
+	/* calls answered "full", by all tenants: the one counter that a hot path
+	 * writes, so without an atomic instruction */
+	uint64_t refused;
 	uint64_t hazard[8]; /* room */
 } __attribute__((aligned(128)));
 
@@ -156,6 +159,8 @@ struct um_header {
 	uint32_t repairs; /* a number that changes when somebody put things right */
 	uint64_t recoveries; /* censuses, for people */
 	uint64_t checked_ns; /* when the processes were last looked at */
+	uint32_t nr_blocks;  /* blocks of records from here on were never taken */
+	uint32_t pad;
 
 	uint64_t gp_seq __cacheline_aligned; /* rcu.c */
 

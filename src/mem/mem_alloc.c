@@ -14,6 +14,7 @@
 void um_mem_init(struct um_mem *m, struct um_arena *a)
 {
 	m->a = a;
+	m->prealloc = !(a->params.map_flags & BPF_F_NO_PREALLOC);
 	m->free.heads = (char *)&a->percpu[0].free;
 	m->free.head_step = sizeof(struct um_percpu);
 	m->free.nr_cpus = a->params.nr_cpus;
@@ -28,23 +29,21 @@ void um_mem_init(struct um_mem *m, struct um_arena *a)
 static int commit_to(struct um_mem *m, uint64_t last)
 {
 	const struct um_geometry *g = &m->a->geo;
-	uint64_t from = READ_ONCE(m->a->hdr->elem_committed), to, bytes, links;
+	uint64_t from = READ_ONCE(m->a->hdr->elem_committed), to;
 	int err;
 
 	if (from > g->nr_elems)
 		return -EUCLEAN;
 	to = min(max(last, from + COMMIT_BYTES / g->stride), (uint64_t)g->nr_elems);
-	bytes = (to - from) * g->stride;
-	links = (to - from) * 4;
-	err = um_arena_commit(m->a, g->elems + from * g->stride, bytes);
+	err = um_arena_commit(m->a, g->elems + from * g->stride, (to - from) * g->stride);
 	if (!err)
-		err = um_arena_commit(m->a, g->links + from * 4, links);
+		err = um_arena_commit(m->a, g->links + from * 4, (to - from) * 4);
 	if (err)
 		return -ENOMEM;
-	/* another thread may have been faster, and further */
+	/* another thread may have been faster, and further: count what he did not */
 	while (from < to)
 		if (try_cmpxchg(&m->a->hdr->elem_committed, &from, to)) {
-			atomic_fetch_add(&m->a->hdr->committed, bytes + links);
+			atomic_fetch_add(&m->a->hdr->committed, (to - from) * (g->stride + 4));
 			break;
 		}
 	return 0;
@@ -139,10 +138,10 @@ int um_mem_reclaim(struct um_mem *m, uint32_t cpu, struct um_rec **in_the_way)
 {
 	uint32_t nr_cpus = m->a->params.nr_cpus, i, c;
 	bool waits = false;
-	int err = 0;
+	int err = -ENOENT;
 
 	if (!READ_ONCE(m->a->hdr->ref_users))
-		return 0;
+		return -ENOENT;
 	for (i = 0; i < nr_cpus; i++) {
 		c = (cpu + i) % nr_cpus;
 		mature(m, c, &m->a->percpu[c]);
@@ -175,15 +174,27 @@ uint64_t um_mem_waiting(const struct um_mem *m)
 elem_idx um_mem_alloc(struct um_mem *m, uint32_t cpu, int *err)
 {
 	struct um_rec *in_the_way;
-	elem_idx e = um_pcpu_freelist_pop(&m->free, cpu);
+	elem_idx e = um_pcpu_freelist_pop_own(&m->free, cpu);
+	int turns;
 
 	*err = 0;
 	if (likely(e))
 		return e;
-	/* what waits may be ready: reuse goes before growth */
-	um_mem_reclaim(m, cpu, &in_the_way);
-	e = um_pcpu_freelist_pop(&m->free, cpu);
-	return e ? e : alloc_fresh(m, cpu, err);
+	/*
+	 * Where the memory is there anyway, fresh elements come first: they come in
+	 * runs, so that two CPUs do not write to one line. On demand reuse goes
+	 * before growth, also of what waits, if it is ready.
+	 */
+	if (m->prealloc)
+		e = alloc_fresh(m, cpu, err);
+	if (!e)
+		e = um_pcpu_freelist_pop(&m->free, cpu);
+	if (e)
+		return e;
+	/* a grace period is two epochs, and one may be under way */
+	for (turns = 0; turns < 3 && !e && !um_mem_reclaim(m, cpu, &in_the_way); turns++)
+		e = um_pcpu_freelist_pop(&m->free, cpu);
+	return e || m->prealloc ? e : alloc_fresh(m, cpu, err);
 }
 
 void um_mem_free(struct um_mem *m, uint32_t cpu, elem_idx e)

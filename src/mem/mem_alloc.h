@@ -21,6 +21,7 @@
 
 struct um_mem {
 	struct um_arena *a;
+	bool prealloc; /* all memory is there */
 	struct pcpu_freelist free;
 };
 
@@ -41,7 +42,8 @@ void um_mem_free_rcu(struct um_mem *m, uint32_t cpu, elem_idx e);
 
 /*
  * Move on what waits: the epoch, if no reader is in its way, and elements whose
- * wait is over. Never waits. -EAGAIN with the reader in the way, else 0.
+ * wait is over. Never waits. 0: the epoch moved; -EAGAIN with the reader in its
+ * way; -ENOENT: nothing waits.
  */
 int um_mem_reclaim(struct um_mem *m, uint32_t cpu, struct um_rec **in_the_way);
 

@@ -67,6 +67,7 @@ void um_pcpu_freelist_push(struct pcpu_freelist *l, uint32_t cpu, uint32_t first
 	 * the stack (note_empty()). One of the two sees the other. Without the
 	 * order the element could stay where only its own CPU finds it.
 	 */
+	smp_mb__after_atomic();
 	if (!(READ_ONCE(*word) & bit))
 		atomic_fetch_or(word, bit);
 }
@@ -76,6 +77,7 @@ static void note_empty(struct pcpu_freelist *l, uint32_t cpu)
 	uint64_t *word = &l->map[cpu / 64], bit = 1ull << cpu % 64;
 
 	atomic_fetch_and(word, ~bit); /* order: freelist-map [full] */
+	smp_mb__after_atomic();
 	if (!um_stack_empty(head_of(l, cpu)))
 		atomic_fetch_or(word, bit);
 }
@@ -100,9 +102,14 @@ static uint32_t pop_from_others(struct pcpu_freelist *l, uint32_t cpu)
 	return 0;
 }
 
+uint32_t um_pcpu_freelist_pop_own(struct pcpu_freelist *l, uint32_t cpu)
+{
+	return um_stack_pop(head_of(l, cpu), &l->links);
+}
+
 uint32_t um_pcpu_freelist_pop(struct pcpu_freelist *l, uint32_t cpu)
 {
-	uint32_t got = um_stack_pop(head_of(l, cpu), &l->links);
+	uint32_t got = um_pcpu_freelist_pop_own(l, cpu);
 
 	return likely(got) ? got : pop_from_others(l, cpu);
 }

@@ -58,6 +58,9 @@ struct pcpu_freelist {
 /* Give back the chain from @first to @last, joined by links. */
 void um_pcpu_freelist_push(struct pcpu_freelist *l, uint32_t cpu, uint32_t first, uint32_t last);
 
+/* An index from @cpu's stack; 0: none there. */
+uint32_t um_pcpu_freelist_pop_own(struct pcpu_freelist *l, uint32_t cpu);
+
 /* An index from @cpu's stack, else from another's; 0: none anywhere. */
 uint32_t um_pcpu_freelist_pop(struct pcpu_freelist *l, uint32_t cpu);
 

@@ -48,9 +48,9 @@ static __always_inline void um_rcu_enter(struct um_arena *a, struct um_rec *rec)
 	 * A handler between load and store enters and leaves, and changes nothing.
 	 * The epoch is read before any element is looked for, so that a reader of
 	 * the next epoch does not find what was unlinked in this one:
-	 * order: rcu-cookie [light barrier], see um_rcu_get_state().
+	 * order: rcu-cookie [acquire], see um_rcu_get_state().
 	 */
-	WRITE_ONCE(rec->section, READ_ONCE(a->hdr->gp_seq) << RCU_EPOCH_SHIFT | 1);
+	WRITE_ONCE(rec->section, smp_load_acquire(&a->hdr->gp_seq) << RCU_EPOCH_SHIFT | 1);
 	um_light_barrier(a);
 }
 

@@ -57,7 +57,7 @@ int um_thread_start(void)
 {
 	uint32_t expected = 0;
 
-	if (READ_ONCE(um_fork_page->gen))
+	if (smp_load_acquire(&um_fork_page->gen))
 		return 0;
 	if (!try_cmpxchg(&um_fork_page->starting, &expected, (uint32_t)sys_gettid())) {
 		if (expected == (uint32_t)sys_gettid())
@@ -105,12 +105,12 @@ static int claim_number(int32_t tid)
 			return no;
 		if (used == UM_MAX_THREADS)
 			return -ENOMEM;
-		if (try_cmpxchg(&tids[used], &nobody, tid)) {
-			try_cmpxchg(&nr_tids, &used, used + 1);
-			return (int)used;
-		}
-		/* somebody has it: help him count, and look again */
+		no = (int32_t)used;
+		if (!try_cmpxchg(&tids[used], &nobody, tid))
+			no = -1; /* somebody has it: help him count, and look again */
 		try_cmpxchg(&nr_tids, &used, used + 1);
+		if (no >= 0)
+			return no;
 	}
 }
 
@@ -164,7 +164,7 @@ void um_thread_clear_rec(struct um_rec *rec)
 
 static int take_block(struct um_arena *a, uint32_t group)
 {
-	uint32_t b, mine = a->slot + 1;
+	uint32_t b, nr, mine = a->slot + 1;
 	uint16_t none = 0;
 	struct um_rec *rec;
 	int err;
@@ -182,6 +182,14 @@ static int take_block(struct um_arena *a, uint32_t group)
 		if (try_cmpxchg(&a->blocks[b].owner, &nobody, mine))
 			break;
 	}
+	/*
+	 * order: nr-blocks [full]
+	 * Counted before the record is used. Other side: for_each_block() after a
+	 * heavy barrier. Without it a reader or a writer could be overlooked.
+	 */
+	nr = READ_ONCE(a->hdr->nr_blocks);
+	while (b < UM_NR_BLOCKS && nr <= b && !try_cmpxchg(&a->hdr->nr_blocks, &nr, b + 1))
+		;
 	if (b == UM_NR_BLOCKS)
 		return -ENOMEM;
 	rec = a->records + b * UM_BLOCK_RECS;
@@ -202,9 +210,10 @@ int um_thread_rec_slow(struct um_arena *a, struct um_rec **rec)
 	struct um_rec *r;
 	int err;
 
-	if (um_self.claiming && um_self.gen == READ_ONCE(um_fork_page->gen))
+	/* a child forked in here has another tid, and begins anew */
+	if (um_self.claiming && um_self.claiming == sys_gettid())
 		return -EBUSY;
-	um_self.claiming = 1;
+	um_self.claiming = sys_gettid();
 	barrier();
 	err = become_known();
 	if (!err && READ_ONCE(a->gen) != um_self.gen)

@@ -22,7 +22,7 @@ struct um_thread {
 	int32_t tid;
 	uint32_t locks_held; /* bucket locks, over all maps; see lock.h */
 	uint32_t recovering; /* in a census, over all maps */
-	uint32_t claiming;   /* in the slow path of um_thread_rec() */
+	int32_t claiming;    /* our tid, in the slow path of um_thread_rec() */
 };
 
 /* Wiped to zero in a forked child. */
@@ -79,9 +79,16 @@ static __always_inline int um_thread_rec(struct um_arena *a, struct um_rec **rec
 	return um_thread_rec_slow(a, rec);
 }
 
-/* Records that processes have taken: for_each_rec(a, i, rec) visits each. */
+/* Blocks that were ever taken, and their records. */
+static inline uint32_t um_nr_blocks(const struct um_arena *a)
+{
+	/* order: nr-blocks [acquire] */
+	return min(smp_load_acquire(&a->hdr->nr_blocks), (uint32_t)UM_NR_BLOCKS);
+}
+
+/* Blocks that a process has. */
 #define for_each_block(a, b)                             \
-	for ((b) = 0; (b) < UM_NR_BLOCKS; (b)++)         \
+	for ((b) = 0; (b) < um_nr_blocks(a); (b)++)      \
 		if (smp_load_acquire(&(a)->blocks[b].owner))
 
 #define for_each_rec_of(a, b, rec)                                  \

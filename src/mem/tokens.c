@@ -78,14 +78,15 @@ void um_tokens_put(struct um_tokens *t, uint32_t cpu)
 
 bool um_tokens_none(const struct um_tokens *t, uint64_t *changes)
 {
+	const uint64_t *map = t->map, *end = map + t->nr_words;
 	uint64_t sum = 0, bits = 0, word;
-	uint32_t i;
 
-	for (i = 0; i < t->nr_words; i++) {
-		word = smp_load_acquire(&t->map[i]);
+	/* the usual answer is "no", from the first word; a full map reads all */
+	do {
+		word = smp_load_acquire(map);
 		bits |= (uint32_t)word;
 		sum += word / CHANGE;
-	}
+	} while (++map < end);
 	*changes = sum;
 	return !bits;
 }
