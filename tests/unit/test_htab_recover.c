@@ -479,6 +479,7 @@ static void what_a_dead_process_held_is_released(void **state)
 	a = &d.map->arena;
 	assert_ok(um_arena_commit(a, a->geo.records + 128 * 32 * 5, 128 * 32));
 	a->blocks[5].owner = 700;
+	a->hdr->nr_blocks = 6;
 	rec = a->records + 32 * 5 + 3;
 	rec->tid = 1;
 	rec->call_seq = 7;
