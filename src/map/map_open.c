@@ -283,9 +283,9 @@ void um_map_init(struct um_map *map, uint32_t handle_flags, uint32_t lock_timeou
 		.seed = { a->params.seed[0], a->params.seed[1] },
 		.occupancy = (uint64_t *)(a->base + g->occupancy),
 		.tokens = { .percpu = a->percpu,
-			    .map = (uint64_t *)(a->base + g->token_map),
-			    .nr_cpus = a->params.nr_cpus,
-			    .nr_words = (a->params.nr_cpus + 31) / 32 },
+			    .top = (uint64_t *)(a->base + g->token_map),
+			    .groups = (uint64_t *)(a->base + g->token_map + 64),
+			    .nr_cpus = a->params.nr_cpus },
 	};
 	h->overflow_links = (struct um_links){ (char *)h->overflow +
 						       offsetof(struct bucket, free_link),

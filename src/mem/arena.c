@@ -66,7 +66,7 @@ void um_geometry_compute(const struct um_params *p, struct um_geometry *g)
 	g->percpu = off;
 	off += sizeof(struct um_percpu) * p->nr_cpus;
 	g->token_map = off;
-	off += round_up(round_up(p->nr_cpus, 32u) / 32 * 8, 64u);
+	off += 64 + round_up(round_up(p->nr_cpus, 32u) / 32 * 8, 64u);
 	g->free_map = off;
 	off += round_up(round_up(p->nr_cpus, 64u) / 64 * 8, 64u);
 	g->occupancy = off;

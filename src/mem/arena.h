@@ -61,7 +61,7 @@ struct um_geometry {
 	uint64_t blocks;    /* struct um_block[UM_NR_BLOCKS] */
 	uint64_t procs;     /* struct um_proc[UM_MAX_PROCS] */
 	uint64_t percpu;    /* struct um_percpu[nr_cpus] */
-	uint64_t token_map; /* uint64_t a 32 CPUs */
+	uint64_t token_map; /* a line for one uint64_t, then one a 32 CPUs */
 	uint64_t free_map;  /* uint64_t a 64 CPUs */
 	uint64_t occupancy; /* uint64_t a 64 buckets */
 	uint64_t buckets;   /* 64 bytes each */

@@ -1,122 +1,149 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* tokens.c - take, put, and the exact "none". */
+/* tokens.c - take, put, and the bits that tell where to look. */
 #include "mem/tokens.h"
 
-#define COUNT_MASK 0xffffffffull
 #define CLOSED (1ull << 32)
 #define SEQ (1ull << 33)
-#define CHANGE (1ull << 32)
 
-static uint64_t *word_of(const struct um_tokens *t, uint32_t cpu)
+static uint32_t value_of(uint64_t word)
+{
+	return (uint32_t)word;
+}
+
+static uint64_t *count_of(const struct um_tokens *t, uint32_t cpu)
 {
 	return &t->percpu[cpu].tokens;
 }
 
+static uint32_t nr_groups(const struct um_tokens *t)
+{
+	return (t->nr_cpus + 31) / 32;
+}
+
+static void reset_word(uint64_t *word, uint32_t value)
+{
+	WRITE_ONCE(*word, (READ_ONCE(*word) / SEQ + 1) * SEQ | (value ? 0 : CLOSED) | value);
+}
+
 void um_tokens_reset(struct um_tokens *t, uint32_t free)
 {
-	uint32_t cpu, share;
+	uint32_t cpu, g, share, cpus, groups = 0;
 
-	for (cpu = 0; cpu < t->nr_cpus; cpu++) {
-		share = free / t->nr_cpus + (cpu < free % t->nr_cpus);
-		WRITE_ONCE(*word_of(t, cpu),
-			   (READ_ONCE(*word_of(t, cpu)) / SEQ + 1) * SEQ | (share ? 0 : CLOSED) | share);
-		if (cpu % 32 == 0)
-			WRITE_ONCE(t->map[cpu / 32],
-				   (READ_ONCE(t->map[cpu / 32]) / CHANGE + 1) * CHANGE);
-		if (share)
-			WRITE_ONCE(t->map[cpu / 32],
-				   READ_ONCE(t->map[cpu / 32]) | 1ull << cpu % 32);
+	for (g = 0; g < nr_groups(t); g++) {
+		cpus = 0;
+		for (cpu = g * 32; cpu < min(g * 32 + 32, t->nr_cpus); cpu++) {
+			share = free / t->nr_cpus + (cpu < free % t->nr_cpus);
+			reset_word(count_of(t, cpu), share);
+			cpus |= (uint32_t)(share != 0) << cpu % 32;
+		}
+		reset_word(&t->groups[g], cpus);
+		groups |= (uint32_t)(cpus != 0) << g;
 	}
+	reset_word(t->top, groups);
 }
 
-static bool take_from(struct um_tokens *t, uint32_t cpu)
+/* The bit above is raised; open the word that was @old when it got a value. */
+static void open_word(uint64_t *word, uint64_t old)
 {
-	uint64_t *word = word_of(t, cpu), old = READ_ONCE(*word);
+	uint64_t now = READ_ONCE(*word);
 
-	do {
-		if (!(old & COUNT_MASK))
-			return false;
-	} while (!try_cmpxchg(word, &old, old - 1));
-	return true;
-}
-
-/* The count was found 0: clear its bit, unless a put() comes between. */
-static void close_word(struct um_tokens *t, uint32_t cpu)
-{
-	uint64_t *map = &t->map[cpu / 32], bit = 1ull << cpu % 32;
-	uint64_t seen = smp_load_acquire(map);
-	uint64_t *word = word_of(t, cpu), old = READ_ONCE(*word);
-
-	if (!(seen & bit) || (old & COUNT_MASK))
-		return;
-	/*
-	 * order: tokens-close [full]
-	 * Map word read, count word closed, map word exchanged. Other side:
-	 * um_tokens_put(). See the invariant in tokens.h; without the new seq a
-	 * put() that set the bit before this read could open the word after the
-	 * bit is gone, and its token would be seen by nobody.
-	 */
-	if (try_cmpxchg(word, &old, (old + SEQ) | CLOSED))
-		try_cmpxchg(map, &seen, (seen & ~bit) + CHANGE);
-}
-
-void um_tokens_put(struct um_tokens *t, uint32_t cpu)
-{
-	uint64_t *map = &t->map[cpu / 32], bit = 1ull << cpu % 32, seen;
-	uint64_t *word = word_of(t, cpu), old = atomic_fetch_add(word, 1ull), now;
-
-	if (likely(!(old & CLOSED)))
-		return;
-	seen = READ_ONCE(*map);
-	while (!try_cmpxchg(map, &seen, (seen | bit) + CHANGE)) /* order: tokens-close [full] */
-		;
-	now = READ_ONCE(*word);
 	while ((now & CLOSED) && now / SEQ == old / SEQ)
 		if (try_cmpxchg(word, &now, now & ~CLOSED))
 			break;
 }
 
-bool um_tokens_none(const struct um_tokens *t, uint64_t *changes)
+/* Set a bit, with a new seq; what the word was then. */
+static uint64_t set_bit(uint64_t *word, uint32_t bit)
 {
-	const uint64_t *map = t->map, *end = map + t->nr_words;
-	uint64_t sum = 0, bits = 0, word;
+	uint64_t old = READ_ONCE(*word);
 
-	/* the usual answer is "no", from the first word; a full map reads all */
-	do {
-		word = smp_load_acquire(map);
-		bits |= (uint32_t)word;
-		sum += word / CHANGE;
-	} while (++map < end);
-	*changes = sum;
-	return !bits;
+	while (!try_cmpxchg(word, &old, (old | 1ull << bit) + SEQ)) /* order: tokens-close [full] */
+		;
+	return old + SEQ;
 }
 
-/* One word is read at one instant; several need a second look. */
-static bool none_at_an_instant(const struct um_tokens *t)
+/*
+ * The value of @word is 0: clear its bit above, unless it is raised meanwhile.
+ * The word above then has a new seq.
+ */
+static void close_word(uint64_t *word, uint64_t *above, uint32_t bit)
 {
-	uint64_t first, second;
+	uint64_t seen = smp_load_acquire(above), old = READ_ONCE(*word);
 
-	return um_tokens_none(t, &first) &&
-	       (t->nr_words == 1 || (um_tokens_none(t, &second) && first == second));
+	if (!(seen & 1ull << bit) || value_of(old))
+		return;
+	/*
+	 * order: tokens-close [full]
+	 * Word above read, word closed, word above exchanged. Other side:
+	 * set_bit(), open_word(). Without the new seq here, one who raised the
+	 * bit before our read could open the word after the bit is gone, and its
+	 * token would be seen by nobody.
+	 */
+	if (try_cmpxchg(word, &old, (old + SEQ) | CLOSED))
+		try_cmpxchg(above, &seen, (seen & ~(1ull << bit)) + SEQ);
+}
+
+void um_tokens_put(struct um_tokens *t, uint32_t cpu)
+{
+	uint64_t *group = &t->groups[cpu / 32], in_group;
+	uint64_t old = atomic_fetch_add(count_of(t, cpu), 1ull);
+
+	if (likely(!(old & CLOSED)))
+		return;
+	in_group = set_bit(group, cpu % 32);
+	if (in_group & CLOSED) {
+		set_bit(t->top, cpu / 32);
+		open_word(group, in_group);
+	}
+	open_word(count_of(t, cpu), old);
+}
+
+static bool take_from(struct um_tokens *t, uint32_t cpu)
+{
+	uint64_t *word = count_of(t, cpu), old = READ_ONCE(*word);
+
+	do {
+		if (!value_of(old))
+			return false;
+	} while (!try_cmpxchg(word, &old, old - 1));
+	return true;
+}
+
+static bool take_from_group(struct um_tokens *t, uint32_t g)
+{
+	uint32_t bits = value_of(READ_ONCE(t->groups[g])), cpu;
+
+	for (; bits; bits &= bits - 1) {
+		cpu = g * 32 + (uint32_t)__builtin_ctz(bits);
+		if (cpu >= t->nr_cpus)
+			break; /* damaged by somebody */
+		if (take_from(t, cpu))
+			return true;
+		close_word(count_of(t, cpu), &t->groups[g], cpu % 32);
+	}
+	close_word(&t->groups[g], t->top, g);
+	return false;
 }
 
 bool um_tokens_take(struct um_tokens *t, uint32_t cpu)
 {
-	uint32_t i, w, other, bits;
+	uint32_t bits, g, turns;
+	uint64_t changes;
 
 	if (likely(take_from(t, cpu)))
 		return true;
-	while (!none_at_an_instant(t)) {
-		for (i = 0; i < t->nr_words; i++) {
-			w = (cpu / 32 + i) % t->nr_words;
-			for (bits = (uint32_t)READ_ONCE(t->map[w]); bits; bits &= bits - 1) {
-				other = w * 32 + (uint32_t)__builtin_ctz(bits);
-				if (other >= t->nr_cpus)
-					return false; /* damaged by somebody */
-				if (take_from(t, other))
-					return true;
-				close_word(t, other);
-			}
+	/* each turn that finds nothing closes something, or others get on; a
+	 * damaged map has bits that nobody can close */
+	for (turns = 0; turns < 1u << 20 && !um_tokens_none(t, &changes); turns++) {
+		/* one's own group first */
+		if (take_from_group(t, cpu / 32))
+			return true;
+		for (bits = value_of(READ_ONCE(*t->top)); bits; bits &= bits - 1) {
+			g = (uint32_t)__builtin_ctz(bits);
+			if (g >= nr_groups(t))
+				break;
+			if (take_from_group(t, g))
+				return true;
 		}
 	}
 	return false;
@@ -128,6 +155,6 @@ uint64_t um_tokens_sum(const struct um_tokens *t)
 	uint32_t cpu;
 
 	for (cpu = 0; cpu < t->nr_cpus; cpu++)
-		sum += READ_ONCE(*word_of(t, cpu)) & COUNT_MASK;
+		sum += value_of(READ_ONCE(*count_of(t, cpu)));
 	return sum;
 }

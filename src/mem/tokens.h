@@ -4,24 +4,26 @@
  *
  * Each CPU has a count; the counts add up to the free places. An insert takes
  * one, its own CPU's first; a delete puts one back on its own CPU. There is no
- * table-wide counter. "Full" must be exact and must not read every count, so a
- * bitmap says which counts may be above zero:
+ * table-wide counter. "Full" must be exact and must not read every count, so
+ * bits above the counts tell which may be above zero: a word for 32 CPUs, and
+ * above those one word for all.
  *
- *   count word  [ seq:31 | closed:1 | count:32 ]      one a CPU
- *   map word    [ changes:32 | one bit a CPU:32 ]     one a 32 CPUs
+ *   every word:  [ seq:31 | closed:1 | value:32 ]
+ *   value:       a CPU's count; which of 32 CPUs; which of 32 such groups
  *
- * Invariant: a word that is not closed has its bit set. So when all bits are
- * 0, every count above zero belongs to a put() that has not returned: the map
- * was full at that moment but for deletes under way.
+ * Invariant: a word that is not closed has its bit in the word above it. So if
+ * the top word has no bit, every count above zero belongs to a put() that has
+ * not returned: at that moment the map was full but for deletes under way. One
+ * load tells, for any number of CPUs.
  *
- *  - put():   add 1. If the word was closed: set the bit and count a change, in
- *             one step, and only then open the word, unless it has been closed
- *             again meanwhile (seq tells).
- *  - close(): read the map word; close the count word if its count is 0, with a
- *             new seq; clear the bit only if the map word is still the one
- *             read. A put() that came between has changed it, so a bit is never
- *             cleared over its token. (Clearing first and looking again, as the
- *             freelist may, would show a moment of "full" that never was.)
+ *  - put(): add 1. If the word was closed, raise its bit above, and only then
+ *    open it, unless it has been closed again meanwhile (seq tells). Raising a
+ *    bit is the same thing one level up, and always a new seq there.
+ *  - close(): read the word above; close the word below if its value is 0, with
+ *    a new seq; clear the bit only if the word above is still the one read. A
+ *    bit raised in between has changed it, so no bit is cleared over a token.
+ *    (Clearing first and looking again, as the freelist may, would show a
+ *    moment of "full" that never was.)
  *
  * A map that breathes just below full never closes a word, as only a take()
  * that finds nothing does.
@@ -34,9 +36,9 @@
 
 struct um_tokens {
 	struct um_percpu *percpu;
-	uint64_t *map;
+	uint64_t *top;
+	uint64_t *groups; /* a word each 32 CPUs */
 	uint32_t nr_cpus;
-	uint32_t nr_words;
 };
 
 /* Spread @free places over all CPUs; nobody else uses the tokens. */
@@ -47,11 +49,14 @@ bool um_tokens_take(struct um_tokens *t, uint32_t cpu);
 void um_tokens_put(struct um_tokens *t, uint32_t cpu);
 
 /*
- * Was every bit 0 when its word was read? *changes is then a number; if it is
- * the same at two calls in a row, all bits were 0 at every moment from the end
- * of the first to the start of the second.
+ * Was there no place at this instant? *changes is then a number; if a later
+ * call gives the same, there was none at any moment between.
  */
-bool um_tokens_none(const struct um_tokens *t, uint64_t *changes);
+static __always_inline bool um_tokens_none(const struct um_tokens *t, uint64_t *changes)
+{
+	*changes = smp_load_acquire(t->top);
+	return !(uint32_t)*changes;
+}
 
 /* The sum; exact when quiet. */
 uint64_t um_tokens_sum(const struct um_tokens *t);

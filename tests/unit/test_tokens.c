@@ -8,10 +8,10 @@
 static void tokens_init(struct um_tokens *t, uint32_t nr_cpus, uint32_t free)
 {
 	t->nr_cpus = nr_cpus;
-	t->nr_words = (nr_cpus + 31) / 32;
 	t->percpu = aligned_alloc(64, nr_cpus * sizeof(*t->percpu));
-	t->map = calloc(t->nr_words, sizeof(*t->map));
-	check(t->percpu && t->map);
+	t->top = calloc(1, sizeof(*t->top));
+	t->groups = calloc((nr_cpus + 31) / 32, sizeof(*t->groups));
+	check(t->percpu && t->top && t->groups);
 	memset(t->percpu, 0, nr_cpus * sizeof(*t->percpu));
 	um_tokens_reset(t, free);
 }
@@ -19,7 +19,8 @@ static void tokens_init(struct um_tokens *t, uint32_t nr_cpus, uint32_t free)
 static void tokens_free(struct um_tokens *t)
 {
 	free(t->percpu);
-	free(t->map);
+	free(t->top);
+	free(t->groups);
 }
 
 static const uint32_t cpus[] = { 1, 2, 3, 31, 32, 33, 64, 65, 256, 1024 };
@@ -106,7 +107,8 @@ static void bits_of_cpus_that_do_not_exist_end_a_take(void **state)
 	struct um_tokens t;
 
 	tokens_init(&t, 2, 0);
-	t.map[0] |= 1ull << 5;
+	t.top[0] |= 1ull << 0;
+	t.groups[0] |= 1ull << 5;
 	assert_false(um_tokens_take(&t, 0));
 	tokens_free(&t);
 }
