@@ -22,7 +22,7 @@
 #endif
 
 /* How often a racing thread does its thing: sanitizers are slower by a factor. */
-#define SCALED(n) (SANITIZED ? (n) / 20 : (n))
+#define SCALED(n) (SANITIZED ? (n) / 40 : (n))
 
 struct team {
 	int n;
