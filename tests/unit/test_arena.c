@@ -324,6 +324,7 @@ static const struct wrong {
 	int err;
 } wrong[] = {
 	{ "magic", FIELD(magic), 0x1234, -EMEDIUMTYPE },
+	{ "magic of the other byte order", FIELD(magic), __builtin_bswap64(UM_MAGIC), -ENOEXEC },
 	{ "byte order", FIELD(byte_order), 0x04030201, -ENOEXEC },
 	{ "machine", FIELD(machine), 2, -ENOEXEC },
 	{ "layout", FIELD(layout), UM_LAYOUT + 1, -EPROTONOSUPPORT },

@@ -82,6 +82,22 @@ static void used_elements_are_taken_before_fresh_ones(void **state)
 	close_map();
 }
 
+/* Two epochs have to pass, and one allocation may find only one of them over. */
+static void waiting_elements_are_taken_before_fresh_ones(void **state)
+{
+	uint32_t i;
+
+	open_map(1000, 100, BPF_F_NO_PREALLOC, 0);
+	assert_ok(um_read_lock(map));
+	um_read_unlock(map);
+	for (i = 0; i < 10000; i++) {
+		assert_ok(put(1, i));
+		assert_ok(del8(map, 1));
+	}
+	assert_true(map->arena.hdr->elem_fresh <= 100);
+	close_map();
+}
+
 static void memory_of_a_map_on_demand_grows_as_it_is_used(void **state)
 {
 	uint64_t empty, before, key;
@@ -105,6 +121,43 @@ static void memory_of_a_map_on_demand_grows_as_it_is_used(void **state)
 	assert_true(unit_info(map).memory_used - before < 65536);
 	assert_true(unit_info(map).memory_used < unit_info(map).memory_max);
 	close_map();
+}
+
+#define LARGE 65536
+
+static void put_large(int thread, void *arg)
+{
+	static const char value[LARGE];
+	uint64_t key, i;
+
+	for (i = 0; i < 16; i++) {
+		key = (uint64_t)thread * 16 + i;
+		check_ok(um_map_update_elem(arg, &key, value, BPF_ANY));
+	}
+}
+
+/* Large elements are committed by each allocation of a run, so threads meet there. */
+static void memory_that_racing_threads_commit_is_counted_once(void **state)
+{
+	UM_OPTS(um_map_opts, o, .map_flags = BPF_F_NO_PREALLOC, .nr_cpus = 2);
+	int round;
+
+	for (round = 0; round < 30; round++) {
+		const struct um_header *h;
+		uint64_t used, elems, ovf;
+
+		map = unit_map(8, LARGE, 1000, &o);
+		h = map->arena.hdr;
+		put_large(8, map); /* this thread's record is there now */
+		used = h->committed;
+		elems = h->elem_committed;
+		ovf = h->ovf_committed;
+		run_team(8, put_large, map);
+		assert_int_equal(h->committed - used,
+				 (h->elem_committed - elems) * (map->htab.stride + 4) +
+					 (h->ovf_committed - ovf) * sizeof(struct bucket));
+		close_map();
+	}
 }
 
 /* ---- readers ---- */
@@ -327,6 +380,8 @@ static void racing_threads_share_no_element_and_lose_none(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(every_element_is_given_out_once),
 	cmocka_unit_test(used_elements_are_taken_before_fresh_ones),
+	cmocka_unit_test(waiting_elements_are_taken_before_fresh_ones),
+	cmocka_unit_test(memory_that_racing_threads_commit_is_counted_once),
 	cmocka_unit_test(memory_of_a_map_on_demand_grows_as_it_is_used),
 	cmocka_unit_test(an_element_deleted_in_a_section_is_not_reused_until_it_ends),
 	cmocka_unit_test(an_inner_section_does_not_end_the_outer),

@@ -2,6 +2,7 @@
 /* test_thread.c - numbers of threads, and their records in an arena. */
 #include "unit.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -170,6 +171,91 @@ static void threads_are_born_while_numbers_are_reused(void **state)
 			assert_ok(pthread_join(t[i], NULL));
 	}
 	assert_true(blocks_taken() <= 8);
+	close_map();
+}
+
+/* ---- first calls ---- */
+
+static void note_record(int index, void *arg)
+{
+	rec_of[index] = my_rec();
+	add(arg, 1);
+	wait_for(arg, TEAM_MAX); /* all live at once */
+}
+
+static void start_together(void *arg)
+{
+	uint64_t arrived = 0;
+	int i, j;
+
+	open_map(0);
+	run_team(TEAM_MAX, note_record, &arrived);
+	for (i = 0; i < TEAM_MAX; i++)
+		for (j = 0; j < i; j++)
+			check_msg(rec_of[i] != rec_of[j], "threads %d and %d share a record", i, j);
+}
+
+static void threads_that_start_together_have_records_of_their_own(void **state)
+{
+	int i;
+
+	for (i = 0; i < SCALED(150) + 10; i++)
+		run_child(start_together, NULL);
+}
+
+/* Stands where the first call of a thread brings a map into a child. */
+static int interrupted_reattach(struct um_arena *a)
+{
+	raise(SIGUSR1);
+	um_thread_attach(a);
+	return 0;
+}
+
+static volatile sig_atomic_t handled;
+
+static void call_in_first_call(int sig)
+{
+	uint64_t key = 1, value = 0;
+
+	check_err(put8(map, 1, 9), -EBUSY);
+	check_err(del8(map, 1), -EBUSY);
+	check_err(um_map_add_elem(map, &key, 0, 1), -EBUSY);
+	check_err(um_read_lock(map), -EBUSY);
+	check_err(um_synchronize(map), -EBUSY);
+	check_ok(get8(map, 1, &value)); /* needs no record */
+	check_eq(value, 11);
+	handled++;
+}
+
+static void *first_call(void *arg)
+{
+	check_ok(put8(map, 2, 22));
+	check_eq(READ_ONCE(my_rec()->tid), gettid());
+	check_eq(READ_ONCE(my_rec()->call_seq) % 2, 0);
+	check_ok(um_read_lock(map));
+	um_read_unlock(map);
+	return NULL;
+}
+
+static void a_handler_over_a_first_call_is_refused_what_needs_a_record(void **state)
+{
+	struct sigaction sa = { .sa_handler = call_in_first_call };
+	int (*reattach)(struct um_arena *a);
+	pthread_t t;
+
+	open_map(0);
+	assert_ok(put8(map, 1, 11));
+	assert_ok(sigaction(SIGUSR1, &sa, NULL));
+	reattach = um_arena_reattach;
+	um_arena_reattach = interrupted_reattach;
+	WRITE_ONCE(map->arena.gen, 0);
+	handled = 0;
+	assert_ok(pthread_create(&t, NULL, first_call, NULL));
+	assert_ok(pthread_join(t, NULL));
+	um_arena_reattach = reattach;
+	assert_int_equal(handled, 1);
+	assert_int_equal(unit_stats(map).count, 2);
+	assert_int_equal(unit_stats(map).busy, 3);
 	close_map();
 }
 
@@ -387,6 +473,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(records_do_not_grow_with_threads_that_come_and_go),
 	cmocka_unit_test(every_living_thread_has_a_record_of_its_own),
 	cmocka_unit_test(threads_are_born_while_numbers_are_reused),
+	cmocka_unit_test(threads_that_start_together_have_records_of_their_own),
+	cmocka_unit_test(a_handler_over_a_first_call_is_refused_what_needs_a_record),
 	cmocka_unit_test(a_record_is_clean_when_it_changes_hands),
 	cmocka_unit_test(a_section_of_a_dead_thread_ends_when_its_number_is_reused),
 	cmocka_unit_test(opening_again_and_again_uses_no_more_memory),
