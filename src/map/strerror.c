@@ -20,6 +20,8 @@ static const struct sentence create[] = {
 	{ ENOENT, "the directory for the map does not exist" },
 	{ EACCES, "no permission to create a map there" },
 	{ UM_ENOTSUPP, "this version does not have maps of this type" },
+	{ EUSERS, "too many processes have the map open" },
+	{ EFAULT, "a pointer that the call needs is NULL" },
 };
 
 static const struct sentence open_[] = {
@@ -39,6 +41,8 @@ static const struct sentence open_[] = {
 	{ EBADF, "the descriptor is not open" },
 	{ ENOMEM, "there is not enough memory to open the map" },
 	{ EINVAL, "the options are not valid" },
+	{ E2BIG, "the options are those of a newer version of usermap" },
+	{ EFAULT, "a pointer that the call needs is NULL" },
 };
 
 static const struct sentence common[] = {
