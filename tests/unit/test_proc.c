@@ -244,21 +244,36 @@ static void a_slot_of_the_dead_is_reused_once_it_is_cleared(void **state)
 	close_map();
 }
 
-static void as_many_processes_as_there_are_slots_can_join(void **state)
-{
-	struct um_map **all = calloc(UM_MAX_PROCS, sizeof(*all)), *more = NULL;
-	uint32_t i;
+/* Where the lock bytes of the slots begin, as in proc.c. */
+#define FIRST_BYTE (1ll << 60)
 
-	assert_non_null(all);
+/* One descriptor stands for all processes but three, this one among them. */
+static void a_process_too_many_is_refused_until_one_leaves(void **state)
+{
+	struct flock rest = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = FIRST_BYTE + 3,
+			      .l_len = UM_MAX_PROCS - 3 };
+	struct um_map *second, *third, *more = NULL;
+	uint32_t slot;
+	int fd;
+
 	make_map("proc");
-	for (i = 0; i < UM_MAX_PROCS - 1; i++)
-		all[i] = unit_open("proc");
+	fd = open(unit_path("proc"), O_RDWR);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &rest), 0);
+	second = unit_open("proc");
+	third = unit_open("proc");
+	slot = second->arena.slot;
 	assert_int_equal(um_map_open("proc", NULL, &more), -EUSERS);
-	um_map_close(all[17]);
-	all[17] = unit_open("proc");
-	for (i = 0; i < UM_MAX_PROCS - 1; i++)
-		um_map_close(all[i]);
-	free(all);
+	assert_null(more);
+	um_map_close(second);
+	more = unit_open("proc");
+	assert_int_equal(more->arena.slot, slot);
+	assert_int_equal(um_map_open("proc", NULL, &second), -EUSERS);
+	close(fd); /* the last slots can be had, too */
+	second = unit_open("proc");
+	assert_int_equal(second->arena.slot, 3);
+	um_map_close(second);
+	um_map_close(third);
+	um_map_close(more);
 	close_map();
 }
 
@@ -378,7 +393,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_read_only_opener_can_tell_too),
 	cmocka_unit_test(a_slot_is_reused_after_its_process_left),
 	cmocka_unit_test(a_slot_of_the_dead_is_reused_once_it_is_cleared),
-	cmocka_unit_test(as_many_processes_as_there_are_slots_can_join),
+	cmocka_unit_test(a_process_too_many_is_refused_until_one_leaves),
 	cmocka_unit_test(the_recovery_lock_excludes_threads),
 	cmocka_unit_test(the_recovery_lock_excludes_processes),
 	cmocka_unit_test(the_recovery_lock_dies_with_its_holder),

@@ -130,7 +130,7 @@ static void racer(int thread, void *arg)
 	struct rng rng = rng_new(test_seed, (uint64_t)thread);
 	int i, n, held;
 
-	for (i = 0; i < SCALED(100000); i++) {
+	for (i = 0; i < SCALED(20000); i++) {
 		n = 1 + (int)rng_below(&rng, (uint32_t)r->held);
 		for (held = 0; held < n; held++) {
 			if (!um_tokens_take(&r->t, rng_below(&rng, r->t.nr_cpus))) {

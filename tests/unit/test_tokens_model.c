@@ -342,6 +342,9 @@ static const struct scene scenes[] = {
 	{ "it moves from place to place", { "TaPb", "Ta" }, 2, 1 },
 	{ "one comes in another group", { "Pz", "Ta" }, 33, 0 },
 	{ "it moves from group to group", { "TaPz", "Ta" }, 33, 1 },
+	{ "two come in two groups", { "Pa", "Pz", "Ta" }, 33, 0 },
+	{ "two come and one is wanted in two places", { "PaPb", "Ta" }, 2, 0 },
+	{ "two groups breathe", { "TaPz", "TzPa" }, 33, 1 },
 };
 
 static void every_order_keeps_the_rules(void **state)
