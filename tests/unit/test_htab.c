@@ -399,6 +399,28 @@ static void damaged_indexes_and_links_end_a_search(void **state)
 	um_map_close(map);
 }
 
+static void an_insert_that_gets_no_overflow_bucket_gives_all_back(void **state)
+{
+	UM_OPTS(um_map_opts, o, .map_flags = BPF_F_ZERO_SEED, .nr_cpus = 4);
+	struct um_map *map = unit_map(8, 8, 20, &o);
+	uint64_t keys[11], key, fresh = map->arena.hdr->ovf_fresh;
+	uint32_t i;
+
+	keys_of_bucket(map, 0, keys, 11);
+	fill(map, keys, 10);
+	map->arena.hdr->ovf_fresh = 0; /* damage that looks like "none left" */
+	for (i = 0; i < 100; i++)
+		assert_int_equal(put8(map, keys[10], 1), -ENOMEM);
+	assert_int_equal(unit_stats(map).count, 10);
+	assert_int_equal(unit_stats(map).nomem, 100);
+	map->arena.hdr->ovf_fresh = fresh;
+	assert_ok(put8(map, keys[10], 1));
+	for (key = 1ull << 40, i = 11; i < 20; i++)
+		assert_ok(put8(map, key++, 1));
+	assert_int_equal(put8(map, key, 1), -E2BIG);
+	um_map_close(map);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_chain_of_2000_keys_finds_each_and_no_other),
 	cmocka_unit_test(overflow_buckets_come_back),
@@ -411,6 +433,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_value_stays_in_its_place_while_its_chain_changes),
 	cmocka_unit_test(an_upsert_stores_only_over_what_it_has_seen),
 	cmocka_unit_test(a_full_map_refuses_in_the_right_order),
+	cmocka_unit_test(an_insert_that_gets_no_overflow_bucket_gives_all_back),
 	cmocka_unit_test(damaged_indexes_and_links_end_a_search),
 };
 

@@ -115,6 +115,18 @@ static void assert_keys(struct damaged *d)
 	assert_int_equal(n, d->nr);
 }
 
+/* A slot has a tag if it has an index: no slot is lost to a tag of nobody. */
+static void assert_slots(struct damaged *d)
+{
+	uint32_t nr, hops, i;
+	struct bucket *b;
+
+	for (nr = 0; nr < d->h->nr_buckets; nr++)
+		for_each_in_chain(d->h, b, &d->h->buckets[nr], hops)
+			for (i = 0; i < NR_SLOTS; i++)
+				assert_int_equal(!b->elem[i], !bucket_tag(b, i));
+}
+
 /* The rest of the capacity, to the last place, twice. */
 static void assert_capacity(struct damaged *d)
 {
@@ -137,10 +149,12 @@ static void assert_whole(struct damaged *d)
 		assert_int_equal(d->h->buckets[nr].lock, 0);
 	assert_int_equal(d->hdr->recovering, 0);
 	assert_keys(d);
+	assert_slots(d);
 	assert_int_equal(free_elems(d), MAX + SPARES - d->nr);
 	assert_int_equal(free_overflow(d) + linked_overflow(d), d->h->nr_overflow);
 	assert_capacity(d);
 	assert_keys(d);
+	assert_slots(d);
 }
 
 static void recovers_whole(struct damaged *d)

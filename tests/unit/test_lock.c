@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/sys.h"
 #include "chain.h"
 
 static struct um_map *map;
@@ -140,6 +141,67 @@ static void update_timed_out(int index, void *arg)
 	check_eq(value, 1);
 	check_ok(put8(map, 2, 2));
 	check_eq(um_self.locks_held, 0);
+}
+
+static void *sleep_on_the_lock(void *arg)
+{
+	uint32_t word = *lock_of(1);
+
+	for (;;) {
+		struct timespec ten = { 10, 0 };
+		long err;
+
+		store(arg, 1);
+		err = um_syscall(SYS_futex, lock_of(1), FUTEX_WAIT_PRIVATE, word, &ten, NULL, 0);
+		if (err == -EINTR)
+			continue;
+		/* woken; -EAGAIN: unlocked before it slept; never -ETIMEDOUT */
+		check_msg(!err || err == -EAGAIN, "nobody wakes the sleeper");
+		return NULL;
+	}
+}
+
+/* A sleeper of the library's wakes by itself before long; this one does not. */
+static void a_release_wakes_who_sleeps(void **state)
+{
+	uint64_t about_to = 0;
+	pthread_t t;
+
+	open_map(0, NULL);
+	assert_ok(lock(1));
+	atomic_fetch_or(lock_of(1), LOCK_WAITERS);
+	assert_ok(pthread_create(&t, NULL, sleep_on_the_lock, &about_to));
+	wait_for(&about_to, 1);
+	sleep_us(20000);
+	unlock(1);
+	assert_ok(pthread_join(t, NULL));
+	close_map();
+}
+
+static void *lock_after_sleep(void *arg)
+{
+	check_ok(lock(1));
+	store(arg, *lock_of(1) & LOCK_WAITERS);
+	unlock(1);
+	return NULL;
+}
+
+/* There may be more who sleep: the next release must wake one of them. */
+static void who_has_slept_keeps_the_flag_of_sleepers(void **state)
+{
+	uint64_t flag = 0;
+	pthread_t t;
+
+	open_map(100000, NULL);
+	assert_ok(lock(1));
+	assert_ok(pthread_create(&t, NULL, lock_after_sleep, &flag));
+	while (!(READ_ONCE(*lock_of(1)) & LOCK_WAITERS))
+		sleep_us(100);
+	unlock(1);
+	assert_ok(pthread_join(t, NULL));
+	assert_int_equal(flag, LOCK_WAITERS);
+	assert_int_equal(*lock_of(1), 0);
+	close_map();
 }
 
 static void an_owner_that_does_not_get_on_is_a_timeout_and_changes_nothing(void **state)
@@ -338,6 +400,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_lock_names_its_owner_and_the_owner_its_bucket),
 	cmocka_unit_test(only_one_of_many_threads_holds_a_lock),
 	cmocka_unit_test(all_sleepers_are_woken_one_after_the_other),
+	cmocka_unit_test(a_release_wakes_who_sleeps),
+	cmocka_unit_test(who_has_slept_keeps_the_flag_of_sleepers),
 	cmocka_unit_test(an_owner_that_does_not_get_on_is_a_timeout_and_changes_nothing),
 	cmocka_unit_test(a_handler_over_a_held_lock_never_waits),
 	cmocka_unit_test(a_handler_over_a_held_lock_does_not_wait_for_other_threads_either),

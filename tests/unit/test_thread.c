@@ -199,7 +199,7 @@ static void threads_that_start_together_have_records_of_their_own(void **state)
 {
 	int i;
 
-	for (i = 0; i < SCALED(150) + 10; i++)
+	for (i = 0; i < SCALED(90) + 10; i++)
 		run_child(start_together, NULL);
 }
 
@@ -291,6 +291,40 @@ static void a_record_is_clean_when_it_changes_hands(void **state)
 	assert_int_equal(rec->gen, 0); /* 8 bits of the lock word */
 	assert_int_not_equal(rec->gen, was.gen);
 	close_map();
+}
+
+/* What its last process left in a block is not what the next one finds. */
+static void a_block_is_clean_when_it_changes_hands(void **state)
+{
+	UM_OPTS(um_map_opts, o, .path = "block", .nr_cpus = 2);
+	struct um_map *keeper = unit_map(8, 8, 100, &o);
+	struct um_rec *rec;
+	uint32_t b;
+	int i;
+
+	assert_ok(put8(keeper, 1, 1));
+	for (i = 0; i < 2; i++) {
+		map = unit_open("block");
+		assert_ok(put8(map, 2, 2));
+		b = (uint32_t)(my_rec() - map->arena.records) / UM_BLOCK_RECS;
+		for_each_rec_of(&map->arena, b, rec) {
+			if (rec == my_rec())
+				continue;
+			assert_int_equal(rec->section, 0);
+			assert_int_equal(rec->call_seq % 2, 0);
+			assert_int_equal(rec->held[0], 0);
+			assert_int_equal(rec->tid, 0);
+		}
+		close_map();
+		for_each_rec_of(&keeper->arena, b, rec) {
+			rec->section = 1;
+			rec->call_seq |= 1;
+			rec->held[0] = 3;
+			rec->tid = 99;
+		}
+	}
+	um_map_close(keeper);
+	assert_ok(um_map_unlink("block"));
 }
 
 static void a_section_of_a_dead_thread_ends_when_its_number_is_reused(void **state)
@@ -476,6 +510,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(threads_that_start_together_have_records_of_their_own),
 	cmocka_unit_test(a_handler_over_a_first_call_is_refused_what_needs_a_record),
 	cmocka_unit_test(a_record_is_clean_when_it_changes_hands),
+	cmocka_unit_test(a_block_is_clean_when_it_changes_hands),
 	cmocka_unit_test(a_section_of_a_dead_thread_ends_when_its_number_is_reused),
 	cmocka_unit_test(opening_again_and_again_uses_no_more_memory),
 	cmocka_unit_test(a_child_gets_a_record_of_its_own),
