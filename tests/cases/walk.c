@@ -132,7 +132,9 @@ static void walk_while_keys_come_and_go(void (*walk)(struct busy_map *b), uint32
 		for (i = 0; i < STAYING; i++)
 			put_key(&b, i, i);
 		team_start(&t, 2, churn, &b);
-		for (i = 0; i < 50 || atomic_load(&b.churned) < 20; i++)
+		for (i = 0;
+		     i < (SANITIZED ? 10 : 50) || atomic_load(&b.churned) < (SANITIZED ? 5 : 20);
+		     i++)
 			walk(&b);
 		atomic_store(&b.stop, true);
 		team_join(&t);
