@@ -370,7 +370,8 @@ UM_API int um_map_get_info(const struct um_map *map, struct um_map_info *info);
  * @map:   an open map
  * @stats: in, stats->sz; out, the rest, as much as stats->sz has room for
  *
- * Each figure is exact in a quiet map and within the calls under way otherwise.
+ * Each figure is exact in a quiet map and within the calls under way otherwise;
+ * a call in which a process died is under way until the map is next repaired.
  *
  * Return:   0; -EFAULT; -EINVAL, stats->sz is below 8.
  * Threads:  safe.
@@ -544,7 +545,8 @@ UM_API int um_map_get_next_key(struct um_map *map, const void *key, void *next_k
  * writer came between. It may call the library. An exception may leave it.
  *
  * Return:   1, inserted; 0, changed; what @fn returned; else as
- *           um_map_update_elem() with BPF_ANY; -EFAULT, @fn is NULL.
+ *           um_map_update_elem() with BPF_ANY; -EPERM also for a handle that
+ *           is BPF_F_WRONLY; -EFAULT, @fn is NULL.
  * Threads:  safe.
  * Signals:  safe if @fn is; -EBUSY, see the top of this file.
  * Progress: lock-free against other writers of this bucket, and waits as

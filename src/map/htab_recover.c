@@ -344,7 +344,7 @@ static int recover(struct htab *h, bool forked)
 	KEEP_ERRNO;
 	struct um_arena *a = h->a;
 	uint64_t timeout = a->lock_timeout_ms * 1000000ull;
-	uint32_t before;
+	uint32_t before, joins;
 	struct census s = { .h = h, .a = a, .forked = forked };
 	int token, err = 0;
 
@@ -352,8 +352,13 @@ static int recover(struct htab *h, bool forked)
 		return -EBUSY;
 	um_self.recovering = 1;
 	barrier();
-	before = READ_ONCE(a->hdr->repairs);
-	token = um_recovery_lock(a, timeout);
+	/* a crowd that comes at once takes its time, but it gets on */
+	do {
+		joins = READ_ONCE(a->hdr->joins);
+		before = READ_ONCE(a->hdr->repairs);
+		token = um_recovery_lock(a, timeout);
+	} while (token == -ETIMEDOUT && (READ_ONCE(a->hdr->joins) != joins ||
+					 READ_ONCE(a->hdr->repairs) != before));
 	if (token < 0) {
 		err = token;
 		goto out;

@@ -209,7 +209,8 @@ static int resolve(const char *path, bool make, char buf[PATH_MAX])
 static int join(struct um_map *map)
 {
 	struct um_arena *a = &map->arena;
-	int err, token, tries;
+	uint32_t joins, tries;
+	int err, token;
 
 	a->lock_page = NULL;
 	a->slot = a->shared ? UM_NO_SLOT : 0;
@@ -219,7 +220,12 @@ static int join(struct um_map *map)
 			if (err)
 				return err;
 		}
+		joins = READ_ONCE(a->hdr->joins);
 		token = um_recovery_lock(a, JOIN_TIMEOUT_NS);
+		if (token == -ETIMEDOUT && READ_ONCE(a->hdr->joins) != joins) {
+			tries--; /* a crowd that comes at once, and gets on */
+			continue;
+		}
 		if (token < 0)
 			return token;
 		err = um_proc_join(a);

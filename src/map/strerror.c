@@ -60,6 +60,11 @@ static const struct sentence common[] = {
 	{ EUCLEAN, "the map is damaged: its parts contradict each other" },
 };
 
+static const struct sentence read_[] = {
+	{ EPERM, "this handle of the map has no read sections; use look-ups that copy" },
+	{ ENOMEM, "there is no room for another thread of this map's readers" },
+};
+
 static const struct sentence next_[] = {
 	{ ENOENT, "there is no further key" },
 };
@@ -89,6 +94,7 @@ const char *um_strerror(int err, enum um_what what)
 		size_t nr;
 	} lists[] = {
 		[UM_CREATE] = LIST(create), [UM_OPEN] = LIST(open_), [UM_NEXT] = LIST(next_),
+		[UM_READ] = LIST(read_),
 		[UM_UNLINK] = LIST(unlink_),
 	};
 	const char *text = NULL;

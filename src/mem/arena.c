@@ -261,7 +261,8 @@ static void remember_file(struct um_arena *a)
 
 static int map_range(struct um_arena *a, int prot, int flags)
 {
-	void *base = mmap(NULL, a->size, prot, flags | MAP_NORESERVE, a->fd, 0);
+	/* no MAP_NORESERVE: what a commit takes is to count */
+	void *base = mmap(NULL, a->size, prot, flags, a->fd, 0);
 
 	if (base == MAP_FAILED)
 		return -errno;

@@ -79,6 +79,7 @@ int um_proc_join(struct um_arena *a)
 	a->slot = (uint32_t)slot;
 	WRITE_ONCE(p->pid, getpid());
 	smp_store_release(&p->used, 1);
+	atomic_fetch_add(&a->hdr->joins, 1u);
 close:
 	um_syscall(SYS_close, fd);
 	return min(slot, 0);
@@ -102,7 +103,9 @@ bool um_proc_alive(const struct um_arena *a, uint32_t slot)
 
 int um_proc_of(const struct um_arena *a, const struct um_rec *rec)
 {
-	return (int)READ_ONCE(a->blocks[(rec - a->records) / UM_BLOCK_RECS].owner) - 1;
+	uint32_t owner = READ_ONCE(a->blocks[(rec - a->records) / UM_BLOCK_RECS].owner);
+
+	return owner && owner <= UM_MAX_PROCS ? (int)owner - 1 : -1;
 }
 
 bool um_proc_any_dead(const struct um_arena *a)
