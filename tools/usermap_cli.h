@@ -51,7 +51,7 @@ struct map_ref {
 struct map_list {
 	struct map_ref *ref;
 	size_t nr;
-	size_t not_maps; /* files seen that are no maps */
+	size_t not_maps; /* files seen that are no maps, without those hidden by a dot */
 };
 
 /* A map that is open, with what it says of itself and room for one entry. */

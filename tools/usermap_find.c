@@ -17,6 +17,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Of so many files that are no maps `show` prints the names. */
+#define NOT_MAPS_NAMED 3
+
 bool map_ref_same(const struct map_ref *a, const struct map_ref *b)
 {
 	return a->dev == b->dev && a->ino == b->ino;
@@ -94,6 +97,14 @@ static bool is_wanted(const struct wanted *want, const struct um_map_info *info,
 	return want->all || (want->id && want->id == info->id);
 }
 
+/* A program's own file is hidden by a dot; of other files that are no maps a few are named. */
+static void say_left_out(struct map_list *list, const char *path, const char *file, int err)
+{
+	if (err == -EMEDIUMTYPE && (file[0] == '.' || list->not_maps++ >= NOT_MAPS_NAMED))
+		return;
+	fprintf(stderr, "Left out %s: %s\n", path, um_strerror(err, UM_OPEN));
+}
+
 static int look_into(struct cli *cli, struct map_list *list, struct wanted *want, const char *path,
 		     const char *file)
 {
@@ -110,10 +121,8 @@ static int look_into(struct cli *cli, struct map_list *list, struct wanted *want
 	if (err) {
 		if (want->name && !strcmp(want->name, file))
 			want->name_err = err;
-		if (err == -EMEDIUMTYPE)
-			list->not_maps++;
-		else if (want->all && err != -ENOENT)
-			fprintf(stderr, "Left out %s: %s\n", path, um_strerror(err, UM_OPEN));
+		if (want->all && err != -ENOENT)
+			say_left_out(list, path, file, err);
 		return 0;
 	}
 	um_map_get_info(map, &info);
@@ -185,9 +194,12 @@ int cli_find_all(struct cli *cli, struct map_list *list)
 	struct wanted want = { .all = true };
 	int ret = scan(cli, list, &want);
 
-	if (list->not_maps)
-		fprintf(stderr, "Left out %zu file%s in %s: not a map\n", list->not_maps,
-			list->not_maps == 1 ? "" : "s", map_dir());
+	if (list->not_maps > NOT_MAPS_NAMED) {
+		size_t more = list->not_maps - NOT_MAPS_NAMED;
+
+		fprintf(stderr, "Left out %zu more file%s in %s: not a map\n", more,
+			more == 1 ? "" : "s", map_dir());
+	}
 	keep_chosen(list);
 	return ret;
 }

@@ -74,7 +74,13 @@ check several_dumped_plain 0 $'+([0-9]): hash  name u32  flags 0x0\nkey: *Found 
 echo text >"$T/maps/text"
 mkfifo "$T/maps/pipe"
 mkdir "$T/maps/folder"
-check left_out 0 '*' "Left out 1 file in $T/maps: not a map" -j map show
+echo text >"$T/maps/.hidden"
+check left_out 0 '*' "Left out $T/maps/text: this is not a map" -j map show
+for i in 1 2 3; do echo text >"$T/maps/text$i"; done
+check left_out_many 0 '*' \
+	"$(printf "Left out $T/maps/text*\n%.0s" 1 2 3)"$'\n'"Left out 1 more file in $T/maps: not a map" \
+	map show
+rm "$T/maps"/text[123]
 check a_name_that_is_no_map 255 '' "Error: bpf obj get ($T/maps/text): ?*" map dump name text
 rm "$T/maps/text"
 odd=$T/maps/$'\xff"\\\n\xc3\xa9'

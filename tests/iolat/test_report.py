@@ -170,6 +170,8 @@ def usermap_dumps_the_histogram_live():
     key = bytes(int(b, 16) for b in entries[0]["key"])
     assert key[:4] == (5).to_bytes(4, "little"), key
     assert bytes(int(b, 16) for b in entries[0]["value"]) == (1).to_bytes(8, "little")
+    status, out, err = run([USERMAP, "map", "show"])
+    assert status == 0 and err == b"", (status, err)  # no file there that is no map
     status, out, err = run([USERMAP, "map", "show", "name", "dump.files"])
     assert status == 0 and b"name dump.files" in out, (out, err)
     p.stdin.close()

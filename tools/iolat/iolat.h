@@ -9,7 +9,10 @@
 #ifndef IOLAT_H
 #define IOLAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Numbers stay as they are; a new operation goes to the end. */
 enum iolat_op {
@@ -88,8 +91,23 @@ struct iolat_file {
 #define IOLAT_STARTS ".starts"
 #define IOLAT_HIST ".hist"
 #define IOLAT_FILES ".files"
-/* A plain file: a byte, an errno, for each process that could not open the maps. */
+/*
+ * A plain file: a byte, an errno, for each process that could not open the maps.
+ * It is .NAME.missed beside the maps NAME.*; who lists maps passes dot files by.
+ */
 #define IOLAT_MISSED ".missed"
+
+/* Its path, from that of the maps; false if it is too long. */
+static inline bool iolat_missed_path(char *buf, size_t size, const char *prefix)
+{
+	const char *name = strrchr(prefix, '/');
+	size_t dir_len;
+
+	name = name ? name + 1 : prefix;
+	dir_len = (size_t)(name - prefix);
+	return dir_len < size && snprintf(buf, size, "%.*s.%s" IOLAT_MISSED, (int)dir_len, prefix,
+					  name) < (int)size;
+}
 
 /*
  * "PREFIX" or "PREFIX MULT TSC NS" in decimal, PREFIX an absolute path. The

@@ -177,7 +177,11 @@ static int create_missed(struct session *s)
 {
 	int fd;
 
-	snprintf(s->missed, sizeof(s->missed), "%.*s%s", PATH_MAX - 16, s->prefix, IOLAT_MISSED);
+	if (!iolat_missed_path(s->missed, sizeof(s->missed), s->prefix)) {
+		complain("the path of the directory of maps is too long: %s", s->prefix);
+		s->missed[0] = 0;
+		return -1;
+	}
 	fd = open(s->missed, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		complain("%s cannot be made: %s", s->missed, strerror(errno));

@@ -121,7 +121,7 @@ static void note_missed(const char *prefix, int err)
 	uint8_t byte = (uint8_t)-err;
 	long fd;
 
-	if (snprintf(path, sizeof(path), "%s%s", prefix, IOLAT_MISSED) >= (int)sizeof(path))
+	if (!iolat_missed_path(path, sizeof(path), prefix))
 		return;
 	fd = um_syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (fd < 0)
