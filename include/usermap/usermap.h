@@ -23,13 +23,23 @@
  *  - Signals: "safe" means async-signal-safe: the call may run in a handler
  *    that interrupted any function, of this library or of another. A handler
  *    that interrupted a call holding a bucket lock gets -EBUSY from calls that
- *    need a lock, whichever map they are on (G8); nothing has changed then.
+ *    need a lock, whichever map they are on (G8); nothing has changed then. The
+ *    other reason for -EBUSY is a writer that needs an element while every spare
+ *    one waits for readers, and that may not wait for them: it is in a read
+ *    section itself or interrupted a writer. More spares make that rare.
  *  - "Writers" below means update, delete, lookup_and_delete, upsert and add.
  *    A writer waits for at most one bucket lock. It answers -ETIMEDOUT when the
  *    lock's owner, alive, made no progress for lock_timeout_ms (it is stopped).
+ *  - A map in a file or memfd may have been left in the middle of a change by a
+ *    process that was killed. Whoever comes across that repairs it first, which
+ *    takes O(buckets) once, a free descriptor, /proc, and permission to open the
+ *    file. Without these a writer answers -ENOTRECOVERABLE: another can do it.
+ *    A child made by a bare clone(2), not by fork(3), while its parent opens or
+ *    repairs a map may keep the parent from being known as dead.
  *  - A handler or callback must return: leaving it by longjmp(), an exception
  *    or pthread_exit() while it interrupted a call of this library is
- *    forbidden. A child forked in a handler must not return from that handler.
+ *    forbidden; only um_map_upsert_elem() says otherwise. A child forked in a
+ *    handler must not return from that handler.
  */
 #ifndef USERMAP_H
 #define USERMAP_H
@@ -172,7 +182,8 @@ struct um_map_info {
  * @nomem:      calls answered -ENOMEM
  * @lock_waits: times a writer found its bucket lock taken
  * @timeouts:   calls answered -ETIMEDOUT
- * @waiting:    elements deleted and not yet free: a reader may still see them
+ * @waiting:    elements deleted and not yet free: a reader may still see them, or
+ *              nobody needed them since; they are collected when one is needed
  * @recoveries: times the map was put right after a process died in a call
  */
 struct um_map_stats {
@@ -203,7 +214,8 @@ struct um_map_stats {
  * may answer -ENOMEM. Elements never move and their value is 8-byte aligned
  * (4-byte, if neither key nor value is larger than 4 bytes).
  *
- * A map with a path is complete before its file appears there.
+ * A map with a path is complete before its file appears there. One in a file or
+ * memfd needs /proc.
  *
  * Return:   0; -EINVAL for the kernel's reasons, nr_cpus above 1024, or
  *           UM_F_MEMFD with a path; -E2BIG, sizes or max_entries too large, or
@@ -400,7 +412,7 @@ UM_API int um_map_freeze(struct um_map *map);
  * um_map_lookup_elem() - copy a key's value out
  * @map:   an open map
  * @key:   key_size bytes
- * @value: out, value_size bytes, written on success only
+ * @value: out, value_size bytes; undefined after a failure if longer than 8
  *
  * The copy is whole: one value that the key had at some instant of the call.
  *
@@ -421,7 +433,7 @@ UM_API int um_map_lookup_elem(struct um_map *map, const void *key, void *value);
  * um_map_lookup_elem_flags() - um_map_lookup_elem() with the flags of bpf(2)
  * @map:   an open map
  * @key:   key_size bytes
- * @value: out, value_size bytes, written on success only
+ * @value: as um_map_lookup_elem()
  * @flags: 0; BPF_F_LOCK and all others are refused, as the kernel does for a
  *         value without a lock
  *
@@ -515,7 +527,7 @@ UM_API int um_map_lookup_and_delete_elem_flags(struct um_map *map, const void *k
  * um_map_get_next_key() - the key after a key
  * @map:      an open map
  * @key:      key_size bytes; NULL, or a key that is absent: start over
- * @next_key: out, key_size bytes, written on success only; may be @key
+ * @next_key: out, key_size bytes, undefined after a failure; may be @key
  *
  * The order is that of the keys' hashes, so it is fixed for the life of a map.
  * A walk whose current key is deleted starts over, as in the kernel; a cursor
@@ -583,9 +595,9 @@ UM_API int um_map_add_elem(struct um_map *map, const void *key, size_t offset, u
  * of this thread: an element deleted meanwhile is not reused (unless the map
  * has UM_F_REUSE). Sections nest. Copying look-ups need none.
  *
- * Return:   0; -EPERM, this handle cannot write to the map's memory, use copying
- *           look-ups; -ENOMEM, no room for this thread's record (65,536 threads)
- *           or no memory for it; -EBUSY, interrupted this thread's first call.
+ * Return:   0; -EPERM, this handle is BPF_F_RDONLY or BPF_F_WRONLY, use copying
+ *           look-ups; -ENOMEM, no room for this thread's record (the map has 2048
+ *           blocks of 32, and each process its own) or no memory for it; -EBUSY, interrupted this thread's first call.
  * Threads:  safe.
  * Signals:  safe.
  * Progress: wait-free, but for a thread's first call on a map.
@@ -634,6 +646,8 @@ UM_API void *um_map_lookup_ref(struct um_map *map, const void *key);
 /**
  * um_synchronize() - wait until every read section now open has ended
  * @map: an open map
+ *
+ * What was deleted before is then free to be used again.
  *
  * Return:   0; -EBUSY, this thread is in a section of @map or interrupted a
  *           call; -EPERM, this handle cannot write; -ETIMEDOUT, a reader stayed
@@ -701,7 +715,7 @@ UM_API void um_iter_close(struct um_iter *it);
  *
  * The walk has the guarantees of um_iter_next(). The value may be written
  * through. @fn runs in a read section, without any lock, and may call the
- * library.
+ * library; it must return.
  *
  * Return:   how often @fn was called, the call that stopped it included;
  *           -EINVAL, flags; -EFAULT, @fn is NULL; -EPERM, handle is

@@ -22,6 +22,7 @@ static int cpus_in(const char *list)
 
 int um_possible_cpus(void)
 {
+	KEEP_ERRNO;
 	static int cached;
 	int n = READ_ONCE(cached); /* every thread computes the same */
 	char list[4096];

@@ -121,6 +121,13 @@ static inline bool sys_byte_locked(int fd, int64_t offset)
 	return um_syscall(SYS_fcntl, fd, F_OFD_GETLK, &l) != 0 || l.l_type != F_UNLCK;
 }
 
+static inline void sys_byte_unlock(int fd, int64_t offset)
+{
+	struct flock l = { .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1 };
+
+	um_syscall(SYS_fcntl, fd, F_OFD_SETLK, &l);
+}
+
 /* Take the byte at @offset for this open file description, without waiting. */
 static inline int sys_byte_lock(int fd, int64_t offset)
 {

@@ -85,12 +85,21 @@ static __attribute__((noinline)) void copy_long_value(const struct htab *h, elem
 	copy_from_shared(value, elem_value(h, e), h->value_size);
 }
 
-static __always_inline void copy_value(const struct htab *h, elem_idx e, void *value)
+/* To the caller's memory, or, the common size, to a word that stays private
+ * until it is known to be whole. */
+static __always_inline void copy_value(const struct htab *h, elem_idx e, void *value,
+				       uint64_t *word)
 {
 	if (likely(h->value_size == 8))
-		copy_from_shared(value, elem_value(h, e), 8);
+		copy_from_shared(word, elem_value(h, e), 8);
 	else
 		copy_long_value(h, e, value);
+}
+
+static __always_inline void give_value(const struct htab *h, void *value, const uint64_t *word)
+{
+	if (likely(h->value_size == 8))
+		memcpy(value, word, 8);
 }
 
 /* Overflow buckets, a tag that fits another key, writers in the way. */
@@ -98,6 +107,7 @@ static __cold int lookup_further(const struct htab *h, const void *key, uint64_t
 {
 	struct place p = { key, hash, &h->buckets[hash_bucket(hash, h->nr_buckets)],
 			   hash_tag(hash) };
+	uint64_t word = 0;
 	struct slot s;
 	int tries;
 
@@ -108,9 +118,12 @@ static __cold int lookup_further(const struct htab *h, const void *key, uint64_t
 		if (!hit && sure)
 			return -ENOENT;
 		if (hit)
-			copy_value(h, s.e, value);
-		if (version_is(&p, version))
-			return hit ? 0 : -ENOENT;
+			copy_value(h, s.e, value, &word);
+		if (!version_is(&p, version))
+			continue;
+		if (hit)
+			give_value(h, value, &word);
+		return hit ? 0 : -ENOENT;
 	}
 	return -EAGAIN;
 }
@@ -121,6 +134,7 @@ static __always_inline int lookup(const struct htab *h, const void *key, uint32_
 {
 	struct place p;
 	uint32_t version, mask;
+	uint64_t word = 0;
 	elem_idx e;
 
 	place_of(h, key, key_size, &p);
@@ -131,9 +145,11 @@ static __always_inline int lookup(const struct htab *h, const void *key, uint32_
 	if (likely(mask)) {
 		e = smp_load_acquire(&p.home->elem[__builtin_ctz(mask)]); /* order: htab-publish [acquire] */
 		if (likely(e - 1 < h->nr_elems && equal_shared(elem_key(h, e), key, key_size))) {
-			copy_value(h, e, value);
-			if (version_is(&p, version))
+			copy_value(h, e, value, &word);
+			if (version_is(&p, version)) {
+				give_value(h, value, &word);
 				return 0;
+			}
 		}
 	}
 	return lookup_further(h, key, p.hash, value);
@@ -538,11 +554,17 @@ static void add_in_place(struct htab *h, const struct place *p, elem_idx e, size
 {
 	uint64_t *word = (uint64_t *)(elem_value(h, e) + offset);
 
-	/* a copy of several words must not have this one new and an older one old */
+	/*
+	 * A copy of several words must not have this one new and an older one old;
+	 * and an upsert that copied between the first new version and the addition
+	 * must find another version when it comes to store.
+	 */
 	if (!h->one_word)
 		bump_version(p->home);
 	/* a reference may be added to by atomic instructions at the same time */
 	atomic_fetch_add(word, delta);
+	if (!h->one_word)
+		bump_version(p->home);
 }
 
 int um_htab_add(struct htab *h, struct call *c, const void *key, size_t offset, uint64_t delta)

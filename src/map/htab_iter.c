@@ -136,7 +136,7 @@ static void note_empty(struct htab *h, struct call *c, uint32_t nr)
 	uint32_t hops;
 
 	/* another walk will come: not worth waiting for a lock */
-	if (READ_ONCE(home->lock) || um_bucket_lock(h->a, c->rec, &home->lock, nr))
+	if (um_bucket_trylock(h->a, c->rec, &home->lock, nr))
 		return;
 	for_each_in_chain(h, b, home, hops)
 		if (!bucket_empty(b))

@@ -28,6 +28,9 @@
 #include "base/sys.h"
 #include "mem/proc.h"
 
+/* So often those who wait are told that the census gets on. */
+#define PROGRESS_BUCKETS 4096
+
 struct census {
 	struct htab *h;
 	struct um_arena *a;
@@ -237,8 +240,11 @@ static int count_and_rebuild(struct census *s)
 	s->elems = new_bits((uint64_t)h->nr_elems + 1);
 	s->overflow = new_bits((uint64_t)h->nr_overflow + 1);
 	if (s->elems && s->overflow) {
-		for (nr = 0; nr < h->nr_buckets; nr++)
+		for (nr = 0; nr < h->nr_buckets; nr++) {
 			count_chain(s, nr);
+			if (nr % PROGRESS_BUCKETS == 0)
+				atomic_fetch_add(&s->a->hdr->progress, 1u);
+		}
 		rebuild(s);
 		err = 0;
 	}
@@ -344,7 +350,7 @@ static int recover(struct htab *h, bool forked)
 	KEEP_ERRNO;
 	struct um_arena *a = h->a;
 	uint64_t timeout = a->lock_timeout_ms * 1000000ull;
-	uint32_t before, joins;
+	uint32_t before;
 	struct census s = { .h = h, .a = a, .forked = forked };
 	int token, err = 0;
 
@@ -352,15 +358,11 @@ static int recover(struct htab *h, bool forked)
 		return -EBUSY;
 	um_self.recovering = 1;
 	barrier();
-	/* a crowd that comes at once takes its time, but it gets on */
-	do {
-		joins = READ_ONCE(a->hdr->joins);
-		before = READ_ONCE(a->hdr->repairs);
-		token = um_recovery_lock(a, timeout);
-	} while (token == -ETIMEDOUT && (READ_ONCE(a->hdr->joins) != joins ||
-					 READ_ONCE(a->hdr->repairs) != before));
+	before = READ_ONCE(a->hdr->repairs);
+	token = um_recovery_lock(a, timeout);
 	if (token < 0) {
-		err = token;
+		/* no descriptor, no /proc, no permission any more: another can */
+		err = token == -ETIMEDOUT ? token : -ENOTRECOVERABLE;
 		goto out;
 	}
 	s.deadline = sys_clock_ns() + timeout;

@@ -73,9 +73,11 @@ static int lookup_contended(struct um_map *map, const void *key, void *value)
 	struct call c;
 	int err;
 
-	if (map->arena.writable && !um_self.locks_held) {
-		WRITE_CALL(map, &c, err, err = um_htab_lookup_locked(&map->htab, &c, key, value));
-		return err;
+	if (map->arena.writable && !um_self.locks_held && !call_begin(map, &c)) {
+		err = um_htab_lookup_locked(&map->htab, &c, key, value);
+		call_end(&c);
+		if (!err || err == -ENOENT)
+			return err;
 	}
 	deadline = sys_clock_ns() + map->arena.lock_timeout_ms * 1000000ull;
 	do {
@@ -207,28 +209,43 @@ static int upsert(struct um_map *map, const void *key, const void *init,
 	return err ? err : !seen.e;
 }
 
+/* Memory that a handler may take, and that an exception does not leave behind. */
+struct pages {
+	void *at;
+	size_t size;
+};
+
+static int take_pages(struct pages *p, size_t size)
+{
+	long at = um_syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at < 0)
+		return -ENOMEM;
+	*p = (struct pages){ (void *)at, size };
+	return 0;
+}
+
+static void give_pages(struct pages *p)
+{
+	if (p->at)
+		um_syscall(SYS_munmap, p->at, p->size);
+}
+
 int um_map_upsert_elem(struct um_map *map, const void *key, const void *init,
 		       int (*fn)(void *value, void *ctx), void *ctx)
 {
-	KEEP_ERRNO;
-	uint64_t small[128];
+	__attribute__((cleanup(give_pages))) struct pages large = { NULL, 0 };
 	size_t size = map->htab.value_size;
-	void *copy = small;
-	int err;
+	uint64_t small[128];
 
 	if (!may_write(map) || !map_readable(map))
 		return -EPERM;
 	if (!key || !fn)
 		return -EFAULT;
-	if (size > sizeof(small)) { /* malloc() is not for handlers */
-		copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (copy == MAP_FAILED)
-			return -ENOMEM;
-	}
-	err = upsert(map, key, init, fn, ctx, copy);
-	if (copy != small)
-		munmap(copy, size);
-	return err;
+	if (size > sizeof(small) && take_pages(&large, size))
+		return -ENOMEM;
+	return upsert(map, key, init, fn, ctx, large.at ? large.at : small);
 }
 
 int um_map_freeze(struct um_map *map)
@@ -258,7 +275,8 @@ int um_read_lock(struct um_map *map)
 
 void um_read_unlock(struct um_map *map)
 {
-	bool close = map->close_pending;
+	/* read before the section ends: another thread's close may wait for that */
+	bool close = map->closer && map->closer == um_self.tid;
 	struct um_rec *rec;
 
 	if (unlikely(um_thread_rec(&map->arena, &rec)))
@@ -266,8 +284,9 @@ void um_read_unlock(struct um_map *map)
 	/* a child forked in a section is not in it, but may come here */
 	if (unlikely(!rcu_inside(READ_ONCE(rec->section))))
 		return;
+	close = close && (READ_ONCE(rec->section) & RCU_NESTING) == 1;
 	um_rcu_exit(rec);
-	if (unlikely(close) && !rcu_inside(READ_ONCE(rec->section)))
+	if (unlikely(close))
 		um_map_close(map);
 }
 
@@ -282,7 +301,8 @@ int um_synchronize(struct um_map *map)
 	err = um_thread_rec(&map->arena, &rec);
 	if (err)
 		return err;
-	if (um_self.locks_held || rcu_inside(READ_ONCE(rec->section)))
+	if (um_self.locks_held || (READ_ONCE(rec->call_seq) & 1) ||
+	    rcu_inside(READ_ONCE(rec->section)))
 		return -EBUSY;
 	deadline = sys_clock_ns() + map->arena.lock_timeout_ms * 1000000ull;
 	cookie = um_rcu_get_state(&map->arena);
@@ -299,6 +319,10 @@ int um_synchronize(struct um_map *map)
 			return -ETIMEDOUT;
 		sys_yield();
 	}
+	/* what waited for those readers is free again */
+	while (!um_mem_reclaim(&map->htab.mem, here(&map->htab), &reader) &&
+	       um_mem_waiting(&map->htab.mem))
+		;
 	return 0;
 }
 
@@ -308,6 +332,7 @@ struct um_iter {
 	struct um_map *map;
 	struct iter_pos pos; /* pos.key is our buffer below */
 	bool over;
+	uint64_t *scratch; /* room for another key, behind ours */
 	uint64_t key[];
 };
 
@@ -349,13 +374,11 @@ static void position_at(struct um_map *map, const void *key, struct iter_pos *po
 
 int um_map_get_next_key(struct um_map *map, const void *key, void *next_key)
 {
-	KEEP_ERRNO;
+	__attribute__((cleanup(give_pages))) struct pages large = { NULL, 0 };
 	uint32_t size = map->htab.key_size;
 	struct iter_out out = { .key = next_key };
 	struct iter_pos pos = { .started = false };
 	uint64_t small[64];
-	void *copy = NULL;
-	int err;
 
 	if (!map_readable(map))
 		return -EPERM;
@@ -364,16 +387,12 @@ int um_map_get_next_key(struct um_map *map, const void *key, void *next_key)
 	if (key == next_key && size <= sizeof(small)) {
 		key = memcpy(small, key, size);
 	} else if (key == next_key) {
-		copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (copy == MAP_FAILED)
+		if (take_pages(&large, size))
 			return -ENOMEM;
-		key = memcpy(copy, key, size);
+		key = memcpy(large.at, key, size);
 	}
 	position_at(map, key, &pos);
-	err = next_entry(map, &pos, &out);
-	if (copy)
-		munmap(copy, size);
-	return err;
+	return next_entry(map, &pos, &out);
 }
 
 int um_iter_open(struct um_map *map, struct um_iter **it)
@@ -385,10 +404,11 @@ int um_iter_open(struct um_map *map, struct um_iter **it)
 		return -EPERM;
 	if (!it)
 		return -EFAULT;
-	new = calloc(1, sizeof(*new) + round_up(map->htab.key_size, 8u));
+	new = calloc(1, sizeof(*new) + 2 * (size_t)round_up(map->htab.key_size, 8u));
 	if (!new)
 		return -ENOMEM;
 	new->map = map;
+	new->scratch = new->key + round_up(map->htab.key_size, 8u) / 8;
 	new->pos.key = new->key;
 	*it = new;
 	return 0;
@@ -434,21 +454,16 @@ int um_map_for_each_elem(struct um_map *map, int (*fn)(const void *key, void *va
 	err = um_iter_open(map, &it);
 	if (err)
 		return err;
-	err = -ENOMEM;
-	out.key = malloc(map->htab.key_size);
-	if (!out.key)
-		goto close;
+	out.key = it->scratch;
 	err = um_read_lock(map);
 	if (err)
-		goto free;
+		goto close;
 	while (!(err = iter_step(it, &out))) {
 		calls++;
 		if (fn(out.key, out.ref, ctx))
 			break;
 	}
 	um_read_unlock(map);
-free:
-	free(out.key);
 close:
 	um_iter_close(it);
 	return err && err != -ENOENT ? err : calls;

@@ -9,7 +9,7 @@
 struct um_map {
 	struct htab htab;
 	uint32_t handle_flags; /* BPF_F_RDONLY or BPF_F_WRONLY */
-	bool close_pending;    /* closed in a section, see um_map_close() */
+	int32_t closer; /* tid of a thread that closed it in a section of its own */
 	struct um_arena arena;
 };
 

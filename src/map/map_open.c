@@ -209,8 +209,7 @@ static int resolve(const char *path, bool make, char buf[PATH_MAX])
 static int join(struct um_map *map)
 {
 	struct um_arena *a = &map->arena;
-	uint32_t joins, tries;
-	int err, token;
+	int err, token, tries;
 
 	a->lock_page = NULL;
 	a->slot = a->shared ? UM_NO_SLOT : 0;
@@ -220,12 +219,7 @@ static int join(struct um_map *map)
 			if (err)
 				return err;
 		}
-		joins = READ_ONCE(a->hdr->joins);
 		token = um_recovery_lock(a, JOIN_TIMEOUT_NS);
-		if (token == -ETIMEDOUT && READ_ONCE(a->hdr->joins) != joins) {
-			tries--; /* a crowd that comes at once, and gets on */
-			continue;
-		}
 		if (token < 0)
 			return token;
 		err = um_proc_join(a);
@@ -259,6 +253,8 @@ static int reattach(struct um_arena *a)
 		err = a->shared ? join(map) : um_htab_recover_forked(&map->htab);
 		if (!err)
 			um_thread_attach(a);
+		else if (err != -EBUSY && err != -ENOMEM && err != -ETIMEDOUT && err != -EUSERS)
+			err = -ENOTRECOVERABLE;
 	}
 	smp_store_release(&attaching, 0);
 	return err;
@@ -540,7 +536,7 @@ void um_map_close(struct um_map *map)
 		if (um_self.gen == a->gen && a->my_blocks[um_self.no / UM_BLOCK_RECS])
 			um_thread_rec(a, &self);
 		if (self && rcu_inside(READ_ONCE(self->section))) {
-			map->close_pending = true;
+			map->closer = um_self.tid;
 			return;
 		}
 		wait_for_sections(a, self);

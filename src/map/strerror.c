@@ -12,6 +12,7 @@ struct sentence {
 
 static const struct sentence create[] = {
 	{ EEXIST, "a file of that name exists; choose another name or remove it" },
+	{ ENAMETOOLONG, "the name is too long" },
 	{ EINVAL, "the type, a size, the name or a flag is not valid for a map" },
 	{ E2BIG, "the sizes or the number of entries are too large for a map" },
 	{ ENOMEM, "there is not enough memory for a map of this size" },
@@ -26,8 +27,9 @@ static const struct sentence create[] = {
 
 static const struct sentence open_[] = {
 	{ ENOENT, "there is no such map" },
-	{ EACCES, "no permission to open the map this way; its owner can grant it, or open it "
-		  "read-only" },
+	{ EACCES, "no permission to open the map; looking takes permission to read its file, "
+		  "changing to write it" },
+	{ ENAMETOOLONG, "the name is too long" },
 	{ EPERM, "opening the map this way is not permitted" },
 	{ EMEDIUMTYPE, "this is not a map" },
 	{ ENODATA, "the map's file is cut short; it cannot be used any more" },
@@ -49,7 +51,8 @@ static const struct sentence common[] = {
 	{ ENOENT, "the key is not in the map" },
 	{ EEXIST, "the key is in the map already" },
 	{ E2BIG, "the map is full" },
-	{ EPERM, "the map is frozen, or was opened for the other direction only" },
+	{ EPERM, "this handle may not do that: it is for the other direction only, or the map is "
+		 "frozen" },
 	{ EBUSY, "the map is busy: this thread was interrupted in the middle of a change, or "
 		 "readers hold every spare element" },
 	{ EAGAIN, "the entry changed faster than it could be read; try again" },
@@ -58,6 +61,9 @@ static const struct sentence common[] = {
 	{ EINVAL, "a flag is not valid for this call" },
 	{ EFAULT, "a pointer that the call needs is NULL" },
 	{ EUCLEAN, "the map is damaged: its parts contradict each other" },
+	{ ENOTRECOVERABLE, "a process died in the middle of a change, and this one has no descriptor, "
+			   "no /proc or no permission to repair the map; another can" },
+	{ EUSERS, "too many processes have the map open" },
 };
 
 static const struct sentence read_[] = {
@@ -73,6 +79,7 @@ static const struct sentence unlink_[] = {
 	{ ENOENT, "there is no such map" },
 	{ EACCES, "no permission to remove the map" },
 	{ EMEDIUMTYPE, "this is not a map, so it is left alone" },
+	{ ENAMETOOLONG, "the name is too long" },
 };
 
 static const char *find(const struct sentence *list, size_t nr, int err)

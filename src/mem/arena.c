@@ -266,6 +266,9 @@ static int map_range(struct um_arena *a, int prot, int flags)
 
 	if (base == MAP_FAILED)
 		return -errno;
+	/* a crashing process holds its byte lock until its core is written */
+	if (a->shared)
+		madvise(base, a->size, MADV_DONTDUMP);
 	a->base = base;
 	return 0;
 }

@@ -160,7 +160,7 @@ struct um_header {
 	uint64_t recoveries; /* censuses, for people */
 	uint64_t checked_ns; /* when the processes were last looked at */
 	uint32_t nr_blocks;  /* blocks of records from here on were never taken */
-	uint32_t joins;	     /* a number that changes when a process comes */
+	uint32_t progress;   /* changes while the recovery lock's holders get on */
 
 	uint64_t gp_seq __cacheline_aligned; /* rcu.c */
 

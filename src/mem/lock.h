@@ -36,9 +36,8 @@ static __always_inline uint32_t lock_word_of(const struct um_arena *a, const str
 int um_lock_wait(struct um_arena *a, uint32_t *lock, uint32_t mine);
 void um_lock_wake(struct um_arena *a, uint32_t *lock);
 
-/* 0; -EBUSY, -ETIMEDOUT, -EOWNERDEAD: not held. */
-static __always_inline int um_bucket_lock(struct um_arena *a, struct um_rec *rec, uint32_t *lock,
-					  uint32_t bucket)
+static __always_inline int __bucket_lock(struct um_arena *a, struct um_rec *rec, uint32_t *lock,
+					 uint32_t bucket, bool wait)
 {
 	uint32_t depth = um_self.locks_held, mine = lock_word_of(a, rec), unlocked = 0;
 	int err;
@@ -55,13 +54,27 @@ static __always_inline int um_bucket_lock(struct um_arena *a, struct um_rec *rec
 	 */
 	if (likely(try_cmpxchg(lock, &unlocked, mine)))
 		return 0;
-	err = depth ? -EBUSY : um_lock_wait(a, lock, mine);
+	err = depth || !wait ? -EBUSY : um_lock_wait(a, lock, mine);
 	if (err) {
 		WRITE_ONCE(rec->held[depth], 0);
 		barrier();
 		um_self.locks_held = depth;
 	}
 	return err;
+}
+
+/* 0; -EBUSY, -ETIMEDOUT, -EOWNERDEAD: not held. */
+static __always_inline int um_bucket_lock(struct um_arena *a, struct um_rec *rec, uint32_t *lock,
+					  uint32_t bucket)
+{
+	return __bucket_lock(a, rec, lock, bucket, true);
+}
+
+/* Only if it is free: 0 or -EBUSY. */
+static inline int um_bucket_trylock(struct um_arena *a, struct um_rec *rec, uint32_t *lock,
+				    uint32_t bucket)
+{
+	return __bucket_lock(a, rec, lock, bucket, false);
 }
 
 static __always_inline void um_bucket_unlock(struct um_arena *a, struct um_rec *rec,

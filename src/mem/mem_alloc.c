@@ -53,12 +53,16 @@ static elem_idx alloc_fresh(struct um_mem *m, uint32_t cpu, int *err)
 {
 	struct um_header *h = m->a->hdr;
 	uint64_t first = READ_ONCE(h->elem_fresh), next, i;
-	uint32_t nr = m->a->geo.nr_elems;
+	uint32_t nr = m->a->geo.nr_elems, batch = FRESH_BATCH;
+
+	/* large ones singly, as each needs memory of its own */
+	if (!m->prealloc)
+		batch = min(batch, max(COMMIT_BYTES / m->a->geo.stride, 1u));
 
 	do {
 		if (first == 0 || first > nr)
 			return 0;
-		next = min(first + FRESH_BATCH, (uint64_t)nr + 1);
+		next = min(first + batch, (uint64_t)nr + 1);
 		if (next - 1 > READ_ONCE(h->elem_committed)) {
 			*err = commit_to(m, next - 1);
 			if (*err)
@@ -226,6 +230,8 @@ void um_mem_rebuild(struct um_mem *m, const uint64_t *in_use, bool readers)
 	for (e = 1; e < fresh; e++) {
 		if (in_use[e / 64] & 1ull << e % 64)
 			continue;
+		if (e % 65536 == 0)
+			atomic_fetch_add(&m->a->hdr->progress, 1u);
 		c = (uint32_t)(e % nr_cpus);
 		if (readers)
 			um_mem_free_rcu(m, c, (elem_idx)e);

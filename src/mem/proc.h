@@ -36,9 +36,12 @@ int um_proc_of(const struct um_arena *a, const struct um_rec *rec);
 /* Is there a slot whose process has died without leaving? */
 bool um_proc_any_dead(const struct um_arena *a);
 
+/* In a forked child: descriptors of the parent's that keep its locks go. */
+void um_proc_forked(void);
+
 /*
- * The recovery lock, for at most @timeout_ns: a token for unlock, or
- * -ETIMEDOUT, or what opening answers.
+ * The recovery lock: a token for unlock; -ETIMEDOUT, its holder did not get on
+ * for @timeout_ns; or what opening answers.
  */
 int um_recovery_lock(struct um_arena *a, uint64_t timeout_ns);
 void um_recovery_unlock(struct um_arena *a, int token);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include "base/sys.h"
+#include "mem/proc.h"
 
 __thread struct um_thread um_self __attribute__((tls_model("initial-exec")));
 struct um_fork_page *um_fork_page;
@@ -19,33 +20,60 @@ static int32_t tids[UM_MAX_THREADS];
 static uint32_t nr_tids; /* numbers below have been used */
 static uint32_t table_gen;
 
-static void wipe_in_child(void)
+/* Forks begun, and ended in the parent. */
+static uint32_t forks_begun, forks_ended;
+
+static void before_fork(void)
+{
+	atomic_fetch_add(&forks_begun, 1u);
+}
+
+static void after_fork_in_parent(void)
+{
+	atomic_fetch_add(&forks_ended, 1u);
+}
+
+/* The page is wiped already, but before Linux 4.14. */
+static void after_fork_in_child(void)
 {
 	WRITE_ONCE(um_fork_page->gen, 0);
 	WRITE_ONCE(um_fork_page->starting, 0);
+	WRITE_ONCE(forks_ended, READ_ONCE(forks_begun));
+	um_proc_forked();
+}
+
+uint32_t um_forks(void)
+{
+	uint32_t begun, turns;
+
+	for (turns = 0; turns < 1000; turns++) {
+		begun = READ_ONCE(forks_begun);
+		smp_rmb();
+		if (READ_ONCE(forks_ended) == begun)
+			return begun;
+		sys_yield();
+	}
+	return READ_ONCE(forks_begun); /* a handler in the middle of fork() */
 }
 
 int um_thread_init(void)
 {
-	static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct um_fork_page *none = NULL;
 	void *p;
-	int err = 0;
 
-	pthread_mutex_lock(&once);
-	if (!um_fork_page) {
-		p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (p == MAP_FAILED) {
-			err = -ENOMEM;
-		} else {
-			um_fork_page = p;
-			/* before Linux 4.14: fork() tells, a bare clone(2) does not */
-			if (madvise(p, page, MADV_WIPEONFORK))
-				pthread_atfork(NULL, NULL, wipe_in_child);
-		}
-	}
-	pthread_mutex_unlock(&once);
-	return err;
+	/* no mutex: a fork could leave it locked in the child */
+	if (smp_load_acquire(&um_fork_page))
+		return 0;
+	p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	madvise(p, page, MADV_WIPEONFORK);
+	if (!try_cmpxchg(&um_fork_page, &none, p))
+		munmap(p, page);
+	else if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
+		return -ENOMEM;
+	return 0;
 }
 
 /*

@@ -38,6 +38,12 @@ extern struct um_fork_page *um_fork_page;
 /* Before the first arena. -ENOMEM. */
 int um_thread_init(void);
 
+/*
+ * A number that changes with every fork() of this process, and not while one is
+ * under way. What is opened between two equal answers no child has.
+ */
+uint32_t um_forks(void);
+
 /* Give this process a generation. -EBUSY, this thread was interrupted in it. */
 int um_thread_start(void);
 
