@@ -7,6 +7,7 @@
  */
 #include "usermap_cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -113,13 +114,23 @@ int cli_run(struct cli *cli, struct args *args)
 	return ret;
 }
 
-/* What getopt_long() refused: the letter inside a word of letters, or the word. */
-static void bad_option(char *buf, size_t size, const char *word)
+#define LETTERS "jpfsndlhV"
+
+/* What getopt_long() refused: a long word, a number, or the letter inside a word of letters. */
+static void bad_option(char *buf, size_t size, char **argv)
 {
-	if (optopt > 0 && optopt < 256 && word[0] == '-' && word[1] != '-')
-		snprintf(buf, size, "-%c", optopt);
+	int i = 1;
+
+	if (!optopt || strchr(LETTERS, optopt)) {
+		snprintf(buf, size, "%s", argv[optind - 1]);
+		return;
+	}
+	while (argv[i] && (argv[i][0] != '-' || argv[i][1] != optopt))
+		i++;
+	if (argv[i] && isdigit(optopt))
+		snprintf(buf, size, "%s", argv[i]);
 	else
-		snprintf(buf, size, "%s", word);
+		snprintf(buf, size, "-%c", optopt);
 }
 
 /* The word that is run instead of the command line's, or NULL; bad stays empty if all is well. */
@@ -136,7 +147,7 @@ static const char *parse_options(struct cli *cli, int argc, char **argv, char *b
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "jpfsndlhV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, LETTERS, options, NULL)) != -1) {
 		switch (c) {
 		case 'p':
 			cli->out.pretty = true;
@@ -158,7 +169,7 @@ static const char *parse_options(struct cli *cli, int argc, char **argv, char *b
 			break;
 		case '?':
 			if (!*bad)
-				bad_option(bad, size, argv[optind - 1]);
+				bad_option(bad, size, argv);
 			break;
 		default: /* bpftool's n, d and l mean nothing here and harm nothing */
 			break;
@@ -211,7 +222,10 @@ int main(int argc, char **argv)
 	instead = (char *)parse_options(&cli, argc, argv, bad, sizeof(bad));
 	args.nr = instead ? 1 : argc - optind;
 	args.v = instead ? &instead : argv + optind;
-	if (*bad) {
+	if (bad[0] == '-' && isdigit((unsigned char)bad[1])) {
+		jw_begin(&cli.out);
+		ret = cli_err(&cli, "error parsing number: %s has a sign", bad);
+	} else if (*bad) {
 		jw_begin(&cli.out);
 		ret = cli_usage_err(&cli, usage, "unrecognized option '%s'", bad);
 	} else {

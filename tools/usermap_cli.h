@@ -104,6 +104,7 @@ int cli_open(struct cli *cli, const struct map_ref *ref, uint32_t map_flags, str
 int cli_open_one(struct cli *cli, struct args *args, uint32_t map_flags, struct cli_map *m);
 void cli_close(struct cli_map *m);
 char *cli_map_path(const char *word);
+const char *cli_dir_hint(const char *path, int err);
 
 /* usermap_parse.c */
 char *cli_next(struct args *args);

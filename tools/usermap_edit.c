@@ -36,6 +36,7 @@ struct create_args {
 };
 
 #define NR_CREATE_WORDS 8
+#define MAX_CPUS 1024 /* as usermap.h says of nr_cpus */
 
 static int set_text(struct cli *cli, const char **to, const char *what, const char *word)
 {
@@ -98,6 +99,20 @@ static int parse_create(struct cli *cli, struct args *args, struct create_args *
 	return 0;
 }
 
+/* Behind the kernel's text, for words of which bpftool's users know no bare text. */
+static const char *what_is_wrong(const struct create_args *c)
+{
+	if (!c->key_size || !c->max_entries)
+		return "";
+	if (!c->type)
+		return " (there is no type)";
+	if (!c->value_size)
+		return " (the value size must not be 0)";
+	if (c->nr_cpus > MAX_CPUS)
+		return " (cpus is at most 1024)";
+	return "";
+}
+
 /*
  * bpftool makes a map, then pins it, and has a sentence for each. Here it is one
  * call; codes that only a path can cause are the pin's.
@@ -108,15 +123,15 @@ static int create_err(struct cli *cli, const struct create_args *c, int err)
 
 	switch (err) {
 	case -EINVAL:
-		return cli_err(cli, "map create failed: %s", strerror(EINVAL));
+		return cli_err(cli, "map create failed: %s%s", strerror(EINVAL), what_is_wrong(c));
 	case -E2BIG:
 	case -ENOMEM:
 	case -UM_ENOTSUPP:
 		return cli_err(cli, "map create failed: %s", um_strerror(err, UM_CREATE));
 	}
 	path = cli_map_path(c->file);
-	cli_err(cli, "can't pin the object (%s): %s", path ? path : c->file,
-		err == -ENOENT ? strerror(ENOENT) : error_text(err, UM_CREATE));
+	cli_err(cli, "can't pin the object (%s): %s%s", path ? path : c->file,
+		error_text(err, UM_CREATE), path ? cli_dir_hint(path, err) : "");
 	free(path);
 	return err;
 }
@@ -218,9 +233,10 @@ int cmd_pin(struct cli *cli, struct args *args)
 	snprintf(link_to, sizeof(link_to), "/proc/self/fd/%d", um_map_fd(m.map));
 	if (linkat(AT_FDCWD, link_to, AT_FDCWD, path, AT_SYMLINK_FOLLOW)) {
 		err = -errno;
-		cli_err(cli, "can't pin the object (%s): %s", path,
+		cli_err(cli, "can't pin the object (%s): %s%s", path,
 			err == -EXDEV ? "it is on another file system than the map"
-				      : strerror(-err));
+				      : strerror(-err),
+			cli_dir_hint(path, err));
 	}
 close:
 	free(path);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Of so many files that are no maps `show` prints the names. */
 #define NOT_MAPS_NAMED 3
@@ -52,6 +53,31 @@ char *cli_map_path(const char *word)
 	if (strchr(word, '/') || !dir)
 		return strdup(word);
 	return asprintf(&path, "%s/%s", dir, word) < 0 ? NULL : path;
+}
+
+/*
+ * What there is to add to an error of a path: which directory is missing, or
+ * that the directory of maps is another user's. In a static buffer, "" if nothing.
+ */
+const char *cli_dir_hint(const char *path, int err)
+{
+	static char hint[PATH_MAX + 80];
+	const char *slash = strrchr(path, '/'), *dir = map_dir();
+	char parent[PATH_MAX];
+
+	if (!slash || slash == path ||
+	    snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path) >= PATH_MAX)
+		return "";
+	if (err == -ENOENT && access(parent, F_OK)) {
+		snprintf(hint, sizeof(hint), " (there is no directory %s)", parent);
+		return hint;
+	}
+	if (err == -EACCES && dir && !strcmp(parent, dir) && access(dir, W_OK | X_OK)) {
+		snprintf(hint, sizeof(hint), " (set USERMAP_DIR to a directory of your own, not %s)",
+			 dir);
+		return hint;
+	}
+	return "";
 }
 
 static int list_add(struct cli *cli, struct map_list *list, struct map_ref ref)
@@ -158,6 +184,16 @@ static void keep_chosen(struct map_list *list)
 	list->nr = nr;
 }
 
+/* Without a directory no map was ever made; or the user's word for it has a slip. */
+static int no_dir(const struct wanted *want, const char *dir)
+{
+	const char *env = getenv("USERMAP_DIR");
+
+	if (want->all && env && *env)
+		fprintf(stderr, "There is no directory %s, which USERMAP_DIR names\n", dir);
+	return 0;
+}
+
 static int scan(struct cli *cli, struct map_list *list, struct wanted *want)
 {
 	const char *dir = map_dir();
@@ -171,9 +207,11 @@ static int scan(struct cli *cli, struct map_list *list, struct wanted *want)
 	d = opendir(dir);
 	if (!d) {
 		if (errno == ENOENT)
-			return 0; /* no map was ever made */
-		return cli_err(cli, "can't read the directory of maps (%s): %s", dir,
-			       strerror(errno));
+			return no_dir(want, dir);
+		return cli_err(cli, "can't read the directory of maps (%s): %s%s", dir,
+			       strerror(errno),
+			       errno == EACCES ? " (set USERMAP_DIR to a directory of your own)"
+					       : "");
 	}
 	while (!ret && (entry = readdir(d))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
@@ -206,8 +244,9 @@ int cli_find_all(struct cli *cli, struct map_list *list)
 
 static int open_err(struct cli *cli, const char *path, int err)
 {
-	return cli_err(cli, "bpf obj get (%s): %s", path,
-		       err == -ENOENT ? strerror(ENOENT) : um_strerror(err, UM_OPEN));
+	return cli_err(cli, "bpf obj get (%s): %s%s", path,
+		       err == -ENOENT ? strerror(ENOENT) : um_strerror(err, UM_OPEN),
+		       err == -EACCES ? cli_dir_hint(path, err) : "");
 }
 
 static int find_id(struct cli *cli, struct map_list *list, const char *word)

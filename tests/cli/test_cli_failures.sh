@@ -40,7 +40,8 @@ fails pin_to_what_exists 239 "can't pin the object ($T/maps/frozen): File exists
 	map pin pinned "$F" frozen
 fails create_what_exists 239 "can't pin the object ($F): File exists" \
 	map create "$F" type hash key 4 value 8 entries 2 name x
-fails no_folder 254 "can't pin the object ($T/none/x): No such file or directory" \
+fails no_folder 254 \
+	"can't pin the object ($T/none/x): No such file or directory (there is no directory $T/none)" \
 	map create "$T/none/x" type hash key 4 value 8 entries 2 name x
 
 fails no_such_id 255 'get map by id (99999): No such file or directory' map show id 99999
@@ -86,7 +87,8 @@ bad='map create failed: Invalid argument'
 fails entries_0 255 "$bad" "${C[@]}" entries 0 name x
 fails entries_none 255 "$bad" "${C[@]}" name x
 fails key_0 255 "$bad" map create new type hash key 0 value 8 entries 2 name x
-fails value_0 255 "$bad" map create new type hash key 4 value 0 entries 2 name x
+fails value_0 255 "$bad (the value size must not be 0)" \
+	map create new type hash key 4 value 0 entries 2 name x
 fails bad_name 255 "$bad" "${C[@]}" entries 2 name 'a b'
 fails bad_flags 255 "$bad" "${C[@]}" entries 2 name x flags 0x80000000
 fails long_name 255 'map name abcdefghijklmnop is longer than 15 characters' \
@@ -103,7 +105,7 @@ fails type_twice 255 'map type already specified' "${C[@]}" type hash entries 2 
 fails nothing_behind 255 "'flags' needs a word behind it: the flags" \
 	"${C[@]}" entries 2 name x flags
 fails unknown_arg 255 'unknown arg bogus' "${C[@]}" entries 2 name x bogus 1
-fails too_many_cpus 255 "$bad" "${C[@]}" entries 2 name x cpus 1025
+fails too_many_cpus 255 "$bad (cpus is at most 1024)" "${C[@]}" entries 2 name x cpus 1025
 assert nothing_was_made [ ! -e "$T/maps/new" ]
 check type_to_come 255 '' 'Error: map create failed: ?*' \
 	map create new type lru_hash key 4 value 8 entries 2 name x
@@ -123,6 +125,10 @@ with_usage arguments_missing_create "'create' needs at least 7 arguments, 3 foun
 	map create new type hash
 with_usage too_many "'dump' takes 2 arguments, 3 found" map dump pinned "$F" extra
 with_usage unknown_option "unrecognized option '-Z'" -Z
+fails negative_byte 255 'error parsing number: -1 has a sign' "${L[@]}" key -1 0 0 0
+fails negative_id 255 'error parsing number: -7 has a sign' map show id -7
+fails negative_long 255 'error parsing number: -12 has a sign' map show id -12
+with_usage unknown_first_letter "unrecognized option '-Z'" -Zs map show
 with_usage unknown_letter "unrecognized option '-Z'" map show -fZ
 with_usage unknown_long_option "unrecognized option '--nonesuch'" --nonesuch map show
 

@@ -89,7 +89,8 @@ check odd_path 0 '*' '' -jf map show pinned "$odd"
 check odd_list 0 '*' '' -jf map show
 check odd_error 239 '{"error":*}' '' -j map create "$odd" type hash key 4 value 8 entries 16 name odd
 export USERMAP_DIR=$T/none
-check no_folder_no_maps 0 '' '' map show
-check no_folder_no_maps_json 0 '[[]]' '' -j map show
+none="There is no directory $T/none, which USERMAP_DIR names"
+check no_folder_no_maps 0 '' "$none" map show
+check no_folder_no_maps_json 0 '[[]]' "$none" -j map show
 check no_folder_no_id 255 '' 'Error: get map by id (1): No such file or directory' map show id 1
 finish

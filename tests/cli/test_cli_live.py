@@ -198,6 +198,13 @@ def stranger(uid):
     status, out, err = as_stranger("-j", "map", "show")
     check("stranger_list_says_what_is_left_out", status == 0 and out == "[]\n" and
           err.startswith(f"Left out {path}: "), out, err)
+    os.chmod(maps, 0o000)
+    hint = "(set USERMAP_DIR to a directory of your own"
+    for words_ in (["show"], ["dump", "name", "shown"], ["show", "pinned", path],
+                   "create new type hash key 4 value 8 entries 2 name new".split()):
+        status, out, err = as_stranger("map", *words_)
+        check(f"stranger_gets_a_hint_{words_[0]}", status != 0 and not out and maps in err and
+              hint in err and err.count("\n") == 1, status, out, err)
     os.chmod(maps, 0o755)
     os.chmod(path, 0o600)
 

@@ -127,13 +127,31 @@ def maps_that_are_there_are_left_alone():
     assert iolat("true", options=["-q", "-o", "/dev/null", "-k", "-p", "mine"])[0] == 0
     before = sorted(os.listdir(maps))
     assert before == ["mine.files", "mine.hist", "mine.starts"], before
-    _refused(1, "the maps mine.* cannot be made", "touch", "made", options=["-q", "-p", "mine"])
+    _refused(1, f"the maps mine.* cannot be made in {maps}: ", "touch", "made", options=["-q", "-p", "mine"])
     assert sorted(os.listdir(maps)) == before and not os.path.exists("made")
     os.remove(os.path.join(maps, "mine.starts"))
-    _refused(1, "the maps mine.* cannot be made", "touch", "made", options=["-q", "-p", "mine"])
+    _refused(1, f"the maps mine.* cannot be made in {maps}: ", "touch", "made", options=["-q", "-p", "mine"])
     assert sorted(os.listdir(maps)) == ["mine.files", "mine.hist"]
     for name in os.listdir(maps):
         os.remove(os.path.join(maps, name))
+
+
+def a_directory_of_another_user_is_said_to_be_one():
+    maps = os.environ["USERMAP_DIR"]
+    if os.geteuid():
+        os.chmod(maps, 0)
+    os.environ["USERMAP_DIR"] = maps if os.geteuid() else "/no/such"
+    _refused(1, f"cannot be made in {os.environ['USERMAP_DIR']}: ", "touch", "made", options=["-q"])
+    if os.geteuid():
+        os.chmod(maps, 0o700)
+        return
+    # as another user, with a program that this one can reach
+    os.environ["USERMAP_DIR"] = maps
+    top = os.path.dirname(shutil.copy(IOLAT, os.getcwd() + "/iolat"))
+    os.chmod(top, 0o755)
+    status, _, err = run([top + "/iolat", "true"], user=65534, group=65534, extra_groups=[])
+    assert status == 1 and err.count(b"\n") == 1, (status, err)
+    assert f"in {maps}: ".encode() in err and b"; set USERMAP_DIR to a dir" in err, err
 
 
 def a_library_that_is_not_there_is_said_so():

@@ -76,8 +76,9 @@ static void print_files(FILE *to, const char *title, const struct file_sums *fil
 static void print_gaps(FILE *to, const struct findings *f)
 {
 	if (f->unfinished)
-		fprintf(to, "\n%llu calls had not ended: their process goes on, or was killed\n",
-			(unsigned long long)f->unfinished);
+		fprintf(to, "\n%llu call%s had not ended: %s\n", (unsigned long long)f->unfinished,
+			f->unfinished == 1 ? "" : "s",
+			"the process goes on, or was killed");
 	if (f->counts.lost[IOLAT_LOST_CALLS])
 		fprintf(to, "\n%llu calls were lost: a map was busy, or a process had too many threads\n",
 			(unsigned long long)f->counts.lost[IOLAT_LOST_CALLS]);

@@ -192,6 +192,17 @@ static int create_missed(struct session *s)
 	return 0;
 }
 
+static void complain_create(const char *prefix, int err)
+{
+	char dir[PATH_MAX];
+
+	if (um_map_dir(dir, sizeof(dir)) < 0)
+		snprintf(dir, sizeof(dir), "the directory of maps");
+	complain("the maps %s.* cannot be made in %s: %s%s", prefix, dir,
+		 um_strerror(err, UM_CREATE),
+		 err == -EACCES ? "; set USERMAP_DIR to a directory of your own" : "");
+}
+
 /* "io" and our pid; short, as ".starts" must fit into a map's name with it. */
 static void own_prefix(char buf[16])
 {
@@ -214,7 +225,7 @@ int session_open(struct session *s, const struct options *o)
 	}
 	err = create_maps(s, prefix, o->max_files);
 	if (err) {
-		complain("the maps %s.* cannot be made: %s", prefix, um_strerror(err, UM_CREATE));
+		complain_create(prefix, err);
 		if (s->starts && !set_prefix(s, prefix))
 			session_close(s, false);
 		return -1;
