@@ -337,6 +337,35 @@ static const struct {
 	{ "p_for_each", op_p_for_each },
 };
 
+static const char usage[] =
+	"usage: usermap-oracle SCRIPT\n"
+	"Plays a script of map operations and prints one answer for each line;\n"
+	"usermap-oracle(1) has the language.\n";
+
+static int cannot_read(const char *what, int err)
+{
+	fprintf(stderr, "%s: cannot read the script %s: %s\n", program_invocation_short_name, what,
+		strerror(err));
+	return 2;
+}
+
+/* The script's name, or NULL; *status is then the program's. */
+static const char *parse_options(int argc, char **argv, int *status)
+{
+	*status = 0;
+	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
+		fputs(usage, stdout);
+		return NULL;
+	}
+	if (argc == 2 && argv[1][0] != '-')
+		return argv[1];
+	*status = 2;
+	if (argc >= 2 && argv[1][0] == '-')
+		fprintf(stderr, "%s: unknown option %s\n", program_invocation_short_name, argv[1]);
+	fputs(usage, stderr);
+	return NULL;
+}
+
 static void run_line(char *line)
 {
 	struct text t = { 0 }, echo = { 0 };
@@ -366,20 +395,12 @@ int main(int argc, char **argv)
 	FILE *f;
 	int err;
 
-	if (argc != 2 || !strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
-		fprintf(argc == 2 ? stdout : stderr,
-			"usage: %s SCRIPT\n"
-			"Plays a script of map operations and prints one answer for each line.\n",
-			argv[0]);
-		return argc == 2 ? 0 : 2;
-	}
-	script = argv[1];
+	script = parse_options(argc, argv, &err);
+	if (!script)
+		return err;
 	f = fopen(script, "r");
-	if (!f) {
-		fprintf(stderr, "%s: cannot read the script %s: %s\n", argv[0], script,
-			strerror(errno));
-		return 2;
-	}
+	if (!f)
+		return cannot_read(script, errno);
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	sched_setaffinity(0, sizeof(one), &one);
@@ -389,10 +410,12 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	ncpu = be_ncpus();
-	while (getline(&line, &cap, f) > 0) {
+	while (errno = 0, getline(&line, &cap, f) > 0) {
 		lineno++;
 		run_line(line);
 	}
+	if (ferror(f))
+		return cannot_read(script, errno);
 	free(line);
 	fclose(f);
 	return 0;
