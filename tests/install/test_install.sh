@@ -35,6 +35,14 @@ install_into() {
 
 expect "make install PREFIX=DIR" install_into "$prefix"
 [ $failed -eq 0 ] || exit 1
+printed=$out
+for line in "export PATH=\"$prefix/bin:" "MANPATH=\"$prefix/share/man:" \
+	"export PKG_CONFIG_PATH=\"$prefix/lib/pkgconfig" "export LD_LIBRARY_PATH=\"$prefix/lib"; do
+	[[ $printed == *"$line"* ]] || {
+		echo "NOT OK: make install did not print $line: $printed"
+		failed=1
+	}
+done
 
 for file in bin/usermap bin/usermap-iolat bin/usermap-bench bin/usermap-oracle lib/libusermap.a \
 	lib/libusermap.so.0.1 lib/pkgconfig/usermap.pc include/usermap/usermap.h; do
@@ -43,6 +51,10 @@ done
 for page in "$source"/man/*.[1-8]; do
 	expect "${page##*/} is there" test -e "$prefix/share/man/man${page##*.}/${page##*/}"
 done
+
+expect "a page per function is there" \
+	grep -q 'um_iter_next' "$prefix/share/man/man3/um_iter_next.3"
+expect "no link leads nowhere" test -z "$(find "$prefix/share/man" -xtype l)"
 
 # Programs, far from the source and with nothing but pkg-config.
 mkdir "$tmp/far" && cd "$tmp/far" || exit 1
@@ -90,6 +102,13 @@ for tool in usermap usermap-iolat usermap-bench usermap-oracle; do
 	expect "$tool carries the library in itself" \
 		sh -c "! readelf -d '$prefix/bin/$tool' | grep 'NEEDED.*libusermap'"
 done
+
+# Where nothing can be made, a sentence says so.
+if out=$(install_into /proc/usermap 2>&1) || [[ $out == *Traceback* ]] ||
+	[[ $out != *"/proc cannot be written to"* ]]; then
+	echo "NOT OK: make install PREFIX=/proc/usermap: $out"
+	failed=1
+fi
 
 # A packager's staging directory, another prefix in the same build.
 expect "make install DESTDIR=DIR" install_into /opt/usermap "$tmp/stage"
