@@ -73,8 +73,8 @@ const char *cli_dir_hint(const char *path, int err)
 		return hint;
 	}
 	if (err == -EACCES && dir && !strcmp(parent, dir) && access(dir, W_OK | X_OK)) {
-		snprintf(hint, sizeof(hint), " (set USERMAP_DIR to a directory of your own, not %s)",
-			 dir);
+		snprintf(hint, sizeof(hint),
+			 " (set USERMAP_DIR to a directory of your own, not %s)", dir);
 		return hint;
 	}
 	return "";
@@ -208,10 +208,9 @@ static int scan(struct cli *cli, struct map_list *list, struct wanted *want)
 	if (!d) {
 		if (errno == ENOENT)
 			return no_dir(want, dir);
-		return cli_err(cli, "can't read the directory of maps (%s): %s%s", dir,
-			       strerror(errno),
-			       errno == EACCES ? " (set USERMAP_DIR to a directory of your own)"
-					       : "");
+		return cli_err(
+			cli, "can't read the directory of maps (%s): %s%s", dir, strerror(errno),
+			errno == EACCES ? " (set USERMAP_DIR to a directory of your own)" : "");
 	}
 	while (!ret && (entry = readdir(d))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))

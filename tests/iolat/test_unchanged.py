@@ -134,6 +134,8 @@ def a_process_that_cannot_have_the_maps_runs_untraced():
     traced = Traced("sh", "-c", "ulimit -n 4; exec cat /etc/passwd")
     assert traced.out == open("/etc/passwd", "rb").read()
     assert traced.lost["processes"] == 1, traced.lost
+    err = iolat("sh", "-c", "ulimit -n 4; exec cat /etc/passwd", options=["-q"])[2]
+    assert b"\n1 process was not traced: " in err, err
     if os.geteuid():
         raise Skip("dropping privileges needs root")
 

@@ -105,8 +105,8 @@ static inline bool iolat_missed_path(char *buf, size_t size, const char *prefix)
 
 	name = name ? name + 1 : prefix;
 	dir_len = (size_t)(name - prefix);
-	return dir_len < size && snprintf(buf, size, "%.*s.%s" IOLAT_MISSED, (int)dir_len, prefix,
-					  name) < (int)size;
+	return dir_len < size &&
+	       snprintf(buf, size, "%.*s.%s" IOLAT_MISSED, (int)dir_len, prefix, name) < (int)size;
 }
 
 /*

@@ -72,24 +72,23 @@ static void print_files(FILE *to, const char *title, const struct file_sums *fil
 	}
 }
 
+static void print_gap(FILE *to, uint64_t nr, const char *one, const char *many, const char *why)
+{
+	if (nr)
+		fprintf(to, "\n%llu %s: %s\n", (unsigned long long)nr, nr == 1 ? one : many, why);
+}
+
 /* What the figures above do not hold. */
 static void print_gaps(FILE *to, const struct findings *f)
 {
-	if (f->unfinished)
-		fprintf(to, "\n%llu call%s had not ended: %s\n", (unsigned long long)f->unfinished,
-			f->unfinished == 1 ? "" : "s",
-			"the process goes on, or was killed");
-	if (f->counts.lost[IOLAT_LOST_CALLS])
-		fprintf(to, "\n%llu calls were lost: a map was busy, or a process had too many threads\n",
-			(unsigned long long)f->counts.lost[IOLAT_LOST_CALLS]);
-	if (f->counts.lost[IOLAT_LOST_FILES])
-		fprintf(to,
-			"\n%llu calls count to no file: the map of files was full, -f makes it "
-			"larger\n",
-			(unsigned long long)f->counts.lost[IOLAT_LOST_FILES]);
-	if (f->missed)
-		fprintf(to, "\n%llu processes were not traced: %s\n", (unsigned long long)f->missed,
-			um_strerror(-f->missed_errno, UM_OPEN));
+	print_gap(to, f->unfinished, "call had not ended", "calls had not ended",
+		  "the process goes on, or was killed");
+	print_gap(to, f->counts.lost[IOLAT_LOST_CALLS], "call was lost", "calls were lost",
+		  "a map was busy, or a process had too many threads");
+	print_gap(to, f->counts.lost[IOLAT_LOST_FILES], "call counts to no file",
+		  "calls count to no file", "the map of files was full, -f makes it larger");
+	print_gap(to, f->missed, "process was not traced", "processes were not traced",
+		  um_strerror(-f->missed_errno, UM_OPEN));
 }
 
 int report_end(struct report *r, const struct outcome *o)
