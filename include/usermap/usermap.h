@@ -554,7 +554,8 @@ UM_API int um_map_get_next_key(struct um_map *map, const void *key, void *next_k
  * @ctx:  passed to @fn
  *
  * @fn runs without any lock and is run again, on a fresh copy, when another
- * writer came between. It may call the library. An exception may leave it.
+ * writer came between. It may call the library. An exception or longjmp() may
+ * leave it; of a value above 1 KiB its private copy then stays behind.
  *
  * Return:   1, inserted; 0, changed; what @fn returned; else as
  *           um_map_update_elem() with BPF_ANY; -EPERM also for a handle that

@@ -209,7 +209,7 @@ static int upsert(struct um_map *map, const void *key, const void *init,
 	return err ? err : !seen.e;
 }
 
-/* Memory that a handler may take, and that an exception does not leave behind. */
+/* Memory that a handler may take, given back at the end of the function. */
 struct pages {
 	void *at;
 	size_t size;
