@@ -2,11 +2,11 @@
 /*
  * trace.h - inside the preloaded library: a call begins, a call ends.
  *
- * A call that ends within 50 us of the thread's last flush belongs to a burst:
+ * A call that ends within 1 ms of the thread's last flush belongs to a burst:
  * it is counted in the thread, and its entry in starts stays there, idle, to be
  * used again. All others reach the maps at once. So what a thread does quickly
  * again and again does not make CPUs fight over one counter, and the maps are
- * never more than 50 us of a thread's work behind. Gathered sums are taken out
+ * never more than 1 ms of a thread's work behind. Gathered sums are taken out
  * by xchg, as the thread that ends the process does it for all.
  *
  * Everything here may run in a signal handler that interrupted anything, and
@@ -28,7 +28,7 @@
 #define IOLAT_COUNTS 16	   /* histogram counters it gathers */
 #define IOLAT_PENDING 8	   /* calls a handler made while its thread was in here */
 #define IOLAT_THREADS 4096 /* of one process */
-#define IOLAT_FLUSH_NS 50000
+#define IOLAT_FLUSH_NS 1000000
 
 /*
  * What one thread did to one file and has not yet added to the files map. It
