@@ -294,7 +294,7 @@ int um_synchronize(struct um_map *map)
 {
 	uint64_t cookie, deadline;
 	struct um_rec *rec, *reader;
-	int err, slot;
+	int err, slot, turns;
 
 	if (!map->arena.writable)
 		return -EPERM;
@@ -319,10 +319,11 @@ int um_synchronize(struct um_map *map)
 			return -ETIMEDOUT;
 		sys_yield();
 	}
-	/* what waited for those readers is free again */
-	while (!um_mem_reclaim(&map->htab.mem, here(&map->htab), &reader) &&
-	       um_mem_waiting(&map->htab.mem))
-		;
+	/* what waited for those readers is free again; a grace period is two turns,
+	 * and one more begins what has gathered since */
+	for (turns = 0; turns < 4; turns++)
+		if (um_mem_reclaim(&map->htab.mem, here(&map->htab), &reader))
+			break;
 	return 0;
 }
 
