@@ -414,9 +414,8 @@ int main(int argc, char **argv)
 		lineno++;
 		run_line(line);
 	}
-	if (ferror(f))
-		return cannot_read(script, errno);
+	err = ferror(f) ? cannot_read(script, errno) : 0;
 	free(line);
 	fclose(f);
-	return 0;
+	return err;
 }

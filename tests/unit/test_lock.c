@@ -119,7 +119,7 @@ static void all_sleepers_are_woken_one_after_the_other(void **state)
 	team_start(&t, 16, update_once, &done);
 	sleep_us(50000);
 	assert_int_equal(load(&done), 0);
-	assert_true(*lock_of(1) & LOCK_WAITERS);
+	assert_true(READ_ONCE(*lock_of(1)) & LOCK_WAITERS);
 	unlock(1);
 	team_join(&t);
 	assert_int_equal(done, 16);
@@ -145,7 +145,7 @@ static void update_timed_out(int index, void *arg)
 
 static void *sleep_on_the_lock(void *arg)
 {
-	uint32_t word = *lock_of(1);
+	uint32_t word = READ_ONCE(*lock_of(1));
 
 	for (;;) {
 		struct timespec ten = { 10, 0 };
@@ -181,7 +181,7 @@ static void a_release_wakes_who_sleeps(void **state)
 static void *lock_after_sleep(void *arg)
 {
 	check_ok(lock(1));
-	store(arg, *lock_of(1) & LOCK_WAITERS);
+	store(arg, READ_ONCE(*lock_of(1)) & LOCK_WAITERS);
 	unlock(1);
 	return NULL;
 }

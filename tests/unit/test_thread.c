@@ -87,7 +87,7 @@ static void *use_once(void *arg)
 
 static void records_do_not_grow_with_threads_that_come_and_go(void **state)
 {
-	uint64_t used;
+	uint64_t used = 0;
 	uintptr_t i;
 
 	open_map(0);
