@@ -145,6 +145,7 @@ int main(int argc, char **argv)
 		}
 	}
 	printf("seed %llu\n", (unsigned long long)seed);
+	fflush(stdout); /* a run that is killed has said its seed */
 	for (; optind < argc; optind++)
 		run_file(argv[optind]);
 	if (index >= 0 && keep)
